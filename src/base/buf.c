@@ -1,0 +1,109 @@
+#include "base/buf.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void tsw_buf_fini(tsw_buf_t *buf)
+{
+    tsw_free(buf->data);
+    *buf = (tsw_buf_t)TSW_BUF_INIT;
+}
+
+void tsw_buf_clear(tsw_buf_t *buf)
+{
+    buf->size = 0;
+    buf->failed = false;
+    if (buf->data != NULL)
+        buf->data[0] = 0;
+}
+
+bool tsw_buf_ok(const tsw_buf_t *buf)
+{
+    return !buf->failed;
+}
+
+static bool reserve(tsw_buf_t *buf, size_t more)
+{
+    if (buf->failed)
+        return false;
+    if (more >= SIZE_MAX / 2 - buf->size) {
+        buf->failed = true;
+        return false;
+    }
+    size_t wanted = buf->size + more + 1;
+    if (wanted <= buf->capacity)
+        return true;
+    size_t capacity = buf->capacity > 0 ? buf->capacity : 64;
+    while (capacity < wanted)
+        capacity *= 2;
+    uint8_t *data = tsw_realloc_array(buf->data, capacity, 1);
+    if (data == NULL) {
+        buf->failed = true;
+        return false;
+    }
+    buf->data = data;
+    buf->capacity = capacity;
+    return true;
+}
+
+void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size)
+{
+    if (!reserve(buf, size))
+        return;
+    if (size > 0)
+        memcpy(buf->data + buf->size, bytes, size);
+    buf->size += size;
+    buf->data[buf->size] = 0;
+}
+
+void tsw_buf_append_text(tsw_buf_t *buf, const char *text)
+{
+    tsw_buf_append(buf, text, strlen(text));
+}
+
+void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...)
+{
+    va_list args;
+    va_list again;
+    va_start(args, format);
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n >= 0 && reserve(buf, (size_t)n)) {
+        vsnprintf((char *)buf->data + buf->size, (size_t)n + 1, format, again);
+        buf->size += (size_t)n;
+    } else {
+        buf->failed = true;
+    }
+    va_end(again);
+    va_end(args);
+}
+
+void tsw_buf_consume(tsw_buf_t *buf, size_t size)
+{
+    if (size > buf->size)
+        size = buf->size;
+    if (buf->data == NULL)
+        return;
+    memmove(buf->data, buf->data + size, buf->size - size + 1);
+    buf->size -= size;
+}
+
+const char *tsw_buf_text(const tsw_buf_t *buf)
+{
+    return buf->data != NULL ? (const char *)buf->data : "";
+}
+
+char *tsw_buf_take_text(tsw_buf_t *buf)
+{
+    if (!reserve(buf, 0)) {
+        tsw_buf_fini(buf);
+        return NULL;
+    }
+    buf->data[buf->size] = 0;
+    char *text = (char *)buf->data;
+    *buf = (tsw_buf_t)TSW_BUF_INIT;
+    return text;
+}

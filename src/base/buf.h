@@ -1,0 +1,32 @@
+/* A growing byte buffer; also used to build text (always zero-terminated past its end). A failed
+ * allocation sticks: later appends do nothing and tsw_buf_ok() says so, checked once at the end. */
+#ifndef TSW_BASE_BUF_H
+#define TSW_BASE_BUF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stddef.h>
+
+typedef struct {
+    uint8_t *data; /* size bytes and a zero behind them; NULL while nothing was appended */
+    size_t size;
+    size_t capacity;
+    bool failed;
+} tsw_buf_t;
+
+#define TSW_BUF_INIT {.data = NULL}
+
+void tsw_buf_fini(tsw_buf_t *buf); /* frees; the buffer is empty and usable again */
+void tsw_buf_clear(tsw_buf_t *buf); /* size 0, keeps memory, forgets a failure */
+bool tsw_buf_ok(const tsw_buf_t *buf);
+void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size);
+void tsw_buf_append_text(tsw_buf_t *buf, const char *text);
+void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Remove the first size bytes. */
+void tsw_buf_consume(tsw_buf_t *buf, size_t size);
+/* Text view, "" when empty; borrowed until the next change. */
+const char *tsw_buf_text(const tsw_buf_t *buf);
+/* Transfers the zero-terminated memory to the caller (tsw_free); NULL when failed. */
+char *tsw_buf_take_text(tsw_buf_t *buf);
+
+#endif

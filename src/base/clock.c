@@ -1,0 +1,30 @@
+#include "base/clock.h"
+
+#include <string.h>
+#include <time.h>
+
+static uint64_t read_clock(clockid_t clock)
+{
+    struct timespec t = {0};
+    clock_gettime(clock, &t);
+    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t tsw_clock_now_ns(void)
+{
+    return read_clock(CLOCK_MONOTONIC);
+}
+
+uint64_t tsw_clock_wall_ns(void)
+{
+    return read_clock(CLOCK_REALTIME);
+}
+
+char *tsw_clock_format_utc(uint64_t wall_ns, char out[32])
+{
+    time_t seconds = (time_t)(wall_ns / 1000000000u);
+    struct tm parts;
+    if (gmtime_r(&seconds, &parts) == NULL || strftime(out, 32, "%Y-%m-%dT%H:%M:%SZ", &parts) == 0)
+        memcpy(out, "?", 2);
+    return out;
+}

@@ -1,0 +1,43 @@
+/* Files. Paths are never stored in results. */
+#ifndef TSW_BASE_FILE_H
+#define TSW_BASE_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO. */
+tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
+
+/* Replace path atomically: tmp file beside it, fsync, rename. Readers see the old or the new file,
+ * never a part. TSW_ERR_FULL when the disk is full (the tmp file is removed). */
+tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
+                                   tsw_err_t *err);
+
+/* fsync a finished file and rename it to final_path, then fsync the folder. */
+tsw_status_t tsw_file_seal(const char *tmp_path, const char *final_path, tsw_err_t *err);
+
+tsw_status_t tsw_dir_make(const char *path, tsw_err_t *err); /* with parents; fine if it exists */
+/* mkdir that must be the first: TSW_ERR_EXISTS when somebody else made it. */
+tsw_status_t tsw_dir_make_exclusive(const char *path, tsw_err_t *err);
+/* Remove path and all below it; a missing path is fine. Never follows links. */
+tsw_status_t tsw_dir_remove(const char *path, tsw_err_t *err);
+
+/* Names in a folder, sorted by byte value, without "." and "..". */
+typedef struct {
+    char **names;
+    size_t count;
+} tsw_names_t;
+tsw_status_t tsw_dir_list(const char *path, tsw_names_t *names_p, tsw_err_t *err);
+void tsw_names_fini(tsw_names_t *names);
+
+bool tsw_path_exists(const char *path);
+bool tsw_path_is_dir(const char *path);
+/* "a" and "b" to "a/b"; heap, tsw_free; NULL when out of memory. */
+char *tsw_path_join(const char *dir, const char *name);
+/* Folder that holds the running executable; heap, tsw_free; NULL on failure. */
+char *tsw_path_self_dir(void);
+
+#endif

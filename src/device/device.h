@@ -1,0 +1,140 @@
+/* The port to a device: what measure needs, and no more. Bodies: cuda, sim, replay. All functions
+ * are local; one thread. Statuses: TSW_ERR_DEVICE (this call failed, the context lives),
+ * TSW_ERR_DEVICE_LOST (sticky: the process must go), TSW_ERR_TIMEOUT (a launch did not end in
+ * time: the process must go), TSW_ERR_DEVICE_MEMORY. */
+#ifndef TSW_DEVICE_DEVICE_H
+#define TSW_DEVICE_DEVICE_H
+
+#include "pack/pack.h"
+#include "record/record.h"
+#include "space/space.h"
+
+typedef struct tsw_device tsw_device_t;
+typedef struct tsw_kernel tsw_kernel_t; /* a loaded entry */
+
+/* Device memory with fences: usable bytes between two guards of fence_bytes. */
+typedef struct {
+    uint64_t address; /* of the first usable byte; virtual for sim */
+    uint64_t bytes;
+    uint64_t fence_bytes;
+    uint64_t base, total; /* the whole allocation */
+} tsw_memory_t;
+
+#define TSW_PARAM_MAX 32
+
+/* A launch, ready to go: kernel parameters by value. */
+typedef struct {
+    const tsw_kernel_t *kernel;
+    tsw_geometry_t geometry;
+    uint64_t params[TSW_PARAM_MAX]; /* each parameter's bytes, little-endian, at its start */
+    uint32_t param_count;
+    uint32_t config_index; /* for sim and replay: whose time this is */
+} tsw_launch_t;
+
+/* What sim needs to tell the time of a kernel, and replay to find its samples. */
+typedef struct {
+    double flops, bytes;
+    tsw_dtype_t dtype;
+    tsw_key_t cell_key;
+    tsw_key_t config_key;
+    tsw_build_facts_t facts;
+    const uint64_t *recorded_ns; /* replay: samples of this config; borrowed until unload */
+    size_t recorded_count;
+} tsw_kernel_model_t;
+
+typedef struct {
+    uint64_t elements, mismatches, nans, unwritten;
+    uint64_t first_bad; /* element index, valid when mismatches > 0 */
+    double max_abs, max_rel;
+} tsw_compare_t;
+
+typedef struct {
+    uint32_t sm_clock_mhz, mem_clock_mhz;
+    float power_w, temperature_celsius;
+    uint64_t throttle_reasons;
+} tsw_telemetry_t;
+
+typedef struct tsw_device_ops {
+    const char *name;
+    void (*close)(tsw_device_t *dev);
+    const tsw_gpu_t *(*gpu)(const tsw_device_t *dev);
+    /* The tool's own kernels (fill, compare, canary) for this arch; once, before the rest. */
+    tsw_status_t (*load_tool)(tsw_device_t *dev, const void *cubin, size_t size, tsw_err_t *err);
+    /* A trivial kernel runs and yields the right number. */
+    tsw_status_t (*canary)(tsw_device_t *dev, tsw_err_t *err);
+    tsw_status_t (*memory_new)(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                               tsw_memory_t *memory_p, tsw_err_t *err);
+    void (*memory_free)(tsw_device_t *dev, tsw_memory_t *memory);
+    uint64_t (*memory_peak)(const tsw_device_t *dev); /* bytes held at most since reset */
+    /* Fill `elements` of dtype, seeded; lo/hi: evaluated bounds of index-like fills. Data: bytes
+     * of a dataset fill. */
+    tsw_status_t (*fill)(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
+                         uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
+                         uint64_t seed, const void *data, size_t data_size, tsw_err_t *err);
+    /* Usable bytes and fences to the poison pattern / fences only. */
+    tsw_status_t (*poison)(tsw_device_t *dev, const tsw_memory_t *memory, bool fences_only,
+                           tsw_err_t *err);
+    tsw_status_t (*copy)(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
+                         tsw_err_t *err);
+    /* *damaged_p: bytes of the fences that changed; *first_p: offset of the first of them from
+     * the start of the usable bytes (negative: before). */
+    tsw_status_t (*check_fences)(tsw_device_t *dev, const tsw_memory_t *memory,
+                                 uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err);
+    tsw_status_t (*compare)(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
+                            tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
+                            tsw_compare_t *compare_p, tsw_err_t *err);
+    /* Key of the contents: inputs must stay unchanged. */
+    tsw_status_t (*checksum)(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
+                             tsw_err_t *err);
+    tsw_status_t (*kernel_load)(tsw_device_t *dev, const void *cubin, size_t size,
+                                const char *entry, const tsw_kernel_model_t *model,
+                                tsw_kernel_t **kernel_p, tsw_err_t *err);
+    void (*kernel_unload)(tsw_device_t *dev, tsw_kernel_t *kernel);
+    /* Launch and wait; TSW_ERR_TIMEOUT after timeout_s. */
+    tsw_status_t (*run)(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
+                        tsw_err_t *err);
+    /* One wave: each launch once, in this order, each timed by itself, cold: the L2 is flushed
+     * before each, outside the interval. interval_ns[i] for launches[i]; *finished_p launches
+     * ended: on an error launches[*finished_p] is the culprit. round/stage seed sim's noise. */
+    tsw_status_t (*wave)(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
+                         bool cold, uint32_t round, double timeout_s, uint64_t *interval_ns,
+                         size_t *finished_p, tsw_err_t *err);
+    void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
+    uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
+    tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
+} tsw_device_ops_t;
+
+/* Bodies embed this at their start. */
+struct tsw_device {
+    const tsw_device_ops_t *ops;
+};
+
+typedef struct {
+    char kind[16];   /* "cuda", "sim", "replay" */
+    int ordinal;     /* cuda: among the visible ones */
+    char model[32];  /* sim: "h200"; replay: model or "" */
+    uint32_t id;     /* sim: virtual GPU id, seeds its effects */
+    char node[TSW_NAME_SIZE]; /* sim: seeds its effects */
+    uint64_t seed;
+    uint32_t arch;       /* replay */
+    char *scenario;      /* sim: text of a scenario of faults; NULL: none */
+} tsw_device_spec_t;
+
+/* TSW_ERR_ENV: no driver, no such device, with what is missing. */
+tsw_status_t tsw_device_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, tsw_err_t *err);
+void tsw_device_close(tsw_device_t *dev);
+
+/* Names and archs of the sim models: "a100" "l40s" "h100" "h200" "b200" "rtx5090". */
+bool tsw_sim_arch(const char *model, tsw_arch_t *arch_p);
+void tsw_sim_models(const char *const **names_p, size_t *count_p);
+
+/* Devices of this machine without a context (NVML, or the driver API), for `devices` and binding.
+ * TSW_OK with *count_p == 0 and a text in *missing_p (heap) says what is missing. */
+tsw_status_t tsw_device_list(tsw_gpu_t **gpus_p, size_t *count_p, char **missing_p,
+                             tsw_err_t *err);
+
+/* Source of the tool's own device kernels, plain CUDA C++, for the tool build. */
+const char *tsw_tool_source(void);
+extern const char tsw_tool_entry[]; /* one of its symbols, for the cubin reader */
+
+#endif

@@ -1,0 +1,61 @@
+/* One cell on one device: allocate and fill, run the reference, verify each config once, then all
+ * configs in interleaved shuffled rounds. Used by the measure worker. */
+#ifndef TSW_MEASURE_MEASURE_H
+#define TSW_MEASURE_MEASURE_H
+
+#include "device/device.h"
+#include "pack/job.h"
+
+typedef struct tsw_measure tsw_measure_t; /* the cell in hand */
+
+typedef struct {
+    const tsw_variant_t *variant; /* borrowed until _end */
+    tsw_arch_t arch;
+    int64_t dims[TSW_DIM_MAX];
+    tsw_key_t cell_key;
+    tsw_policy_t policy;
+    double flops, bytes;
+    int64_t max_tile; /* largest tile value among the configs: width of the fences */
+    const void *reference_cubin; /* borrowed during _begin */
+    size_t reference_size;
+} tsw_measure_cell_t;
+
+typedef struct {
+    uint32_t index;
+    tsw_config_t config;
+    const void *cubin; /* borrowed during _add */
+    size_t size;
+    tsw_build_facts_t facts;
+    bool verified; /* known good: load only */
+    const uint64_t *recorded_ns;
+    size_t recorded_count;
+} tsw_measure_config_t;
+
+/* What measure tells while it works; all calls come from within its functions. */
+typedef struct {
+    void *user;
+    /* A config changed state: verified (ok) or ended. fatal: the process must go afterwards. */
+    void (*config_state)(void *user, uint32_t index, tsw_outcome_t outcome, const char *detail,
+                         const tsw_verify_facts_t *verify);
+    /* About to run config index (so that a death can be blamed); -1: none. */
+    void (*busy)(void *user, int32_t index);
+    void (*round)(void *user, const tsw_round_t *round, const uint32_t *indices,
+                  const tsw_sample_t *samples, size_t count, uint32_t launches);
+} tsw_measure_sink_t;
+
+/* TSW_ERR_DEVICE_MEMORY when the buffers do not fit. Other statuses as the device port's. */
+tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
+                               const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
+                               tsw_err_t *err);
+/* Load and verify one config; the outcome goes to the sink. A status other than TSW_OK means that
+ * the process must go (context lost, time-out) or host memory ran out. */
+tsw_status_t tsw_measure_add(tsw_measure_t *measure, const tsw_measure_config_t *config,
+                             tsw_err_t *err);
+/* The rounds over the configs that are ok, from first_round on; then the last verification, and
+ * the in-place check for inout arguments. */
+tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err);
+uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure);
+uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure);
+void tsw_measure_end(tsw_measure_t *measure);
+
+#endif

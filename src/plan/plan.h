@@ -1,0 +1,81 @@
+/* Job x space -> cells and builds with stable keys. Pure: the same on every rank. */
+#ifndef TSW_PLAN_PLAN_H
+#define TSW_PLAN_PLAN_H
+
+#include "pack/job.h"
+#include "record/dataset.h"
+#include "space/space.h"
+
+#define TSW_PLAN_ARCH_MAX 32
+
+typedef enum { TSW_BUILD_TOOL, TSW_BUILD_REFERENCE, TSW_BUILD_CONFIG } tsw_build_kind_t;
+
+/* One source + one config -> one cubin per arch. Leased whole. */
+typedef struct {
+    uint32_t id; /* index in plan->builds */
+    tsw_build_kind_t kind;
+    uint32_t variant;   /* index; unused for tool builds */
+    uint32_t config;    /* index in the variant's configs; config builds only */
+    uint32_t arch_mask; /* bit i: for job->archs[i] */
+    tsw_key_t key;      /* pack folder, kind, variant, config: without toolchain and arch */
+} tsw_build_t;
+
+/* All that shares sources and configs: pack, dtype, flags, static dims. */
+typedef struct {
+    tsw_variant_t id;
+    size_t entry; /* of the job */
+    tsw_key_t key;
+    tsw_config_t *configs; /* union over archs, [0] is the baseline */
+    size_t config_count;
+    uint32_t *config_builds; /* build id per config */
+    uint32_t reference_build;
+    tsw_space_t spaces[TSW_PLAN_ARCH_MAX]; /* per arch of the job; count 0: dtype not there */
+} tsw_plan_variant_t;
+
+/* One (pack, dtype, flags, shape, arch) with all its configs. */
+typedef struct {
+    uint32_t id; /* index in plan->cells */
+    uint32_t variant;
+    uint32_t arch_index; /* in job->archs */
+    int64_t dims[TSW_DIM_MAX];
+    double weight;
+    tsw_key_t key;
+    uint32_t *configs; /* indices in the variant's configs, [0] == 0 is the baseline */
+    size_t config_count;
+    double flops, bytes;  /* of one launch */
+    double cost_ns;       /* expected device time, for order and progress */
+    char *skip_reason;    /* "empty", "no f16..": never leased; NULL: live */
+    bool compile_only;
+    tsw_filter_report_t report; /* shape filters */
+} tsw_cell_t;
+
+typedef struct {
+    const tsw_job_t *job; /* borrowed */
+    tsw_plan_variant_t *variants;
+    size_t variant_count;
+    tsw_build_t *builds; /* tool build first, then in the order in which cells need them */
+    size_t build_count;
+    tsw_cell_t *cells; /* largest expected cost first within each arch */
+    size_t cell_count;
+    tsw_key_t key; /* digest of all keys: equal on every rank and for a resume */
+} tsw_plan_t;
+
+/* TSW_ERR_INPUT: a space too large, a shape that is negative or over int64 or over the pack's
+ * largest element count, an arch without any config... with counts of the filters and the place
+ * in the job file. A shape with a 0 element is a skipped cell. */
+tsw_status_t tsw_plan_make(const tsw_job_t *job, tsw_plan_t **plan_p, tsw_err_t *err);
+void tsw_plan_free(tsw_plan_t *plan);
+
+/* For each cell whether the dataset holds its complete result, so that a resume may skip it: every
+ * config has a record and none is to be tried again. done has plan->cell_count entries. */
+void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool *done);
+
+/* The plan for people (`plan`) and for files (plan.json). */
+void tsw_plan_print(const tsw_plan_t *plan, tsw_buf_t *out);
+void tsw_plan_json(const tsw_plan_t *plan, tsw_buf_t *out);
+
+/* Builds that a cell needs: the tool build, its reference, one per config. Calls fn for each. */
+void tsw_plan_cell_builds(const tsw_plan_t *plan, const tsw_cell_t *cell,
+                          void (*fn)(void *user, uint32_t build), void *user);
+
+#endif

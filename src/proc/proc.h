@@ -1,0 +1,60 @@
+/* Child processes on a libuv loop: spawn, framed messages over one descriptor, deadlines, and the
+ * end of a whole process group. */
+#ifndef TSW_PROC_PROC_H
+#define TSW_PROC_PROC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct tsw_loop tsw_loop_t; /* the event loop of a rank */
+typedef struct tsw_child tsw_child_t;
+
+tsw_status_t tsw_loop_new(tsw_loop_t **loop_p, tsw_err_t *err);
+void tsw_loop_free(tsw_loop_t *loop);
+/* Call fn after at most interval_ms again and again until it returns false; and after every event
+ * of a child. */
+typedef bool (*tsw_loop_tick_fn_t)(void *user);
+tsw_status_t tsw_loop_run(tsw_loop_t *loop, uint32_t (*interval_ms)(void *user),
+                          tsw_loop_tick_fn_t tick, void *user, tsw_err_t *err);
+
+typedef struct {
+    bool exited;     /* else killed by signal */
+    int exit_code;
+    int signo;
+    bool killed_by_us;
+} tsw_child_end_t;
+
+typedef struct {
+    void *user;
+    /* A whole frame from the child; body borrowed. */
+    void (*frame)(void *user, tsw_child_t *child, uint32_t type, const uint8_t *body, size_t size);
+    /* A line the child wrote to standard output or error (for the log), without newline. */
+    void (*line)(void *user, tsw_child_t *child, const char *line);
+    /* Exit and end of all its pipes were seen; its process group is dead. The child is freed after
+     * this call. */
+    void (*ended)(void *user, tsw_child_t *child, const tsw_child_end_t *end);
+    /* The deadline passed; the callee decides (mostly tsw_child_kill). */
+    void (*deadline)(void *user, tsw_child_t *child);
+} tsw_child_callbacks_t;
+
+/* path and argv (NULL-terminated); env NULL: inherited. Own session and process group, standard
+ * input from /dev/null, output and errors to `line`, frames on descriptor 3 (a socket), nice. */
+tsw_status_t tsw_child_spawn(tsw_loop_t *loop, const char *path, char *const argv[],
+                             char *const env[], const tsw_child_callbacks_t *callbacks,
+                             tsw_child_t **child_p, tsw_err_t *err);
+/* Queue a frame; takes over *body. Errors show as the end of the child. */
+tsw_status_t tsw_child_send(tsw_child_t *child, uint32_t type, tsw_buf_t *body, tsw_err_t *err);
+/* From now; 0 switches it off. */
+void tsw_child_set_deadline(tsw_child_t *child, double seconds);
+void tsw_child_kill(tsw_child_t *child); /* KILL to the group */
+long tsw_child_pid(const tsw_child_t *child);
+
+/* The child's side of descriptor 3: blocking. TSW_ERR_PEER at end of file. */
+tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
+                              tsw_err_t *err);
+tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err);
+
+#endif

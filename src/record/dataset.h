@@ -1,0 +1,47 @@
+/* A whole run in memory: what store reads and writes, what reduce reduces. */
+#ifndef TSW_RECORD_DATASET_H
+#define TSW_RECORD_DATASET_H
+
+#include "record/record.h"
+
+/* What is true for all records of a run. All text is heap, UTF-8, never NULL once filled. */
+typedef struct {
+    char *job_name;
+    char *job_text; /* job.yaml as read */
+    tsw_key_t job_key;
+    tsw_key_t plan_key;
+    char *purpose;    /* "release", "probe", "research" */
+    char *toolchain;  /* "nvrtc 13.5 tileiras 13.5.37 <hash>" */
+    char *tool;       /* "tilesweep 0.1.0" */
+    char *mode;       /* "cuda", "sim", "replay" */
+    char *clocks;     /* "free" or "locked:MHZ" */
+    char *protocol;   /* "rounds" */
+    char *invocation; /* the command line */
+    uint64_t seed;
+    uint64_t start_wall_ns;
+} tsw_run_meta_t;
+
+void tsw_run_meta_fini(tsw_run_meta_t *meta);
+/* TSW_OK when records of both may stand in one file: same plan, mode, toolchain, clocks. Else
+ * TSW_ERR_ARG with the list of differences. */
+tsw_status_t tsw_run_meta_compatible(const tsw_run_meta_t *a, const tsw_run_meta_t *b,
+                                     tsw_err_t *err);
+
+typedef struct {
+    tsw_run_meta_t meta;
+    tsw_cell_result_t *cells;
+    size_t cell_count;
+    size_t cell_capacity;
+} tsw_dataset_t;
+
+void tsw_dataset_fini(tsw_dataset_t *dataset);
+/* Takes over *cell (emptied on success). */
+tsw_status_t tsw_dataset_add(tsw_dataset_t *dataset, tsw_cell_result_t *cell, tsw_err_t *err);
+/* Canonical form, a pure function of the set of results: drops incomplete attempts of cells that
+ * have a complete one, keeps the lowest complete attempt (ties: lowest rank), sorts by key. Cells
+ * without a complete attempt keep their newest partial one, complete == 0. */
+void tsw_dataset_canonicalise(tsw_dataset_t *dataset);
+/* Digest over everything that a reduction reads (no host, rank, time). */
+tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, tsw_err_t *err);
+
+#endif

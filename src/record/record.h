@@ -1,0 +1,134 @@
+/* Results as plain data: what a cell yields, and what a sweep file holds. */
+#ifndef TSW_RECORD_RECORD_H
+#define TSW_RECORD_RECORD_H
+
+#include "base/err.h"
+#include "base/hash.h"
+#include "record/outcome.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TSW_DETAIL_MAX 256 /* why an outcome is what it is; cut */
+#define TSW_UUID_SIZE  48  /* "GPU-xxxxxxxx-...." or "sim:h200:0" */
+#define TSW_NAME_SIZE  64
+
+typedef enum {
+    TSW_STAGE_WARMUP, /* kept, never decides */
+    TSW_STAGE_ROUND,
+    TSW_STAGE_FIXED, /* bench --fixed */
+} tsw_stage_t;
+
+/* One timed interval of `launches` launches of one config. */
+typedef struct {
+    uint64_t interval_ns;
+    uint32_t round;
+    uint16_t stage; /* tsw_stage_t */
+    uint16_t slot;  /* position within the round */
+} tsw_sample_t;
+
+/* What the compiler made; read from the cubin without a GPU. */
+typedef struct {
+    uint32_t registers;       /* per thread */
+    uint32_t shared_bytes;    /* static */
+    uint32_t spill_bytes;     /* local frame per thread */
+    uint32_t threads;         /* required per block; 0: not fixed by the cubin */
+    uint32_t cluster;         /* CTAs per cluster, 1: none */
+    uint32_t cubin_bytes;
+    uint64_t compile_cpu_ns;  /* NVRTC share and tileiras; 0 when from a cache */
+    uint64_t compile_wall_ns;
+    uint8_t from_cache;
+    tsw_key_t cubin_key; /* of its bytes */
+} tsw_build_facts_t;
+
+/* How close the output came to the reference. */
+typedef struct {
+    uint64_t elements;
+    uint64_t mismatches;
+    uint64_t nans;      /* NaN where the reference has none */
+    uint64_t unwritten; /* poison left */
+    double max_abs;
+    double max_rel;
+} tsw_verify_facts_t;
+
+/* GPU state of one round. Zero or NaN where it cannot be read. */
+typedef struct {
+    uint32_t round;
+    uint16_t stage;
+    uint32_t sm_clock_mhz;
+    uint32_t mem_clock_mhz;
+    float power_w;
+    float temperature_celsius;
+    uint64_t throttle_reasons; /* NVML bit mask */
+    uint64_t start_ns;         /* since the cell's start, device or virtual time */
+    uint64_t duration_ns;
+} tsw_round_t;
+
+/* One config of one cell. */
+typedef struct {
+    tsw_key_t cell_key;
+    tsw_key_t config_key;
+    uint32_t config_index; /* in the cell; 0 is the baseline */
+    tsw_outcome_t outcome;
+    char detail[TSW_DETAIL_MAX];
+    uint32_t alias_of; /* config_index, for outcome alias */
+    uint32_t launches; /* per sample */
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t dynamic_shared_bytes;
+    tsw_build_facts_t build;
+    tsw_verify_facts_t verify;
+    tsw_sample_t *samples; /* heap */
+    size_t sample_count;
+    size_t sample_capacity;
+} tsw_record_t;
+
+void tsw_record_fini(tsw_record_t *record);
+tsw_status_t tsw_record_add_sample(tsw_record_t *record, const tsw_sample_t *sample,
+                                   tsw_err_t *err);
+
+/* The device that measured. */
+typedef struct {
+    char uuid[TSW_UUID_SIZE];
+    char name[TSW_NAME_SIZE];
+    uint32_t arch;
+    uint32_t sm_count;
+    uint64_t memory_bytes;
+    uint64_t l2_bytes;
+    uint32_t driver_version; /* 13000 is 13.0 */
+    char driver_text[TSW_NAME_SIZE]; /* "580.159.04" */
+    char mode[16];                   /* "cuda", "sim", "replay" */
+} tsw_gpu_t;
+
+/* All results of one cell on one GPU. */
+typedef struct {
+    tsw_key_t key;
+    char pack[TSW_NAME_SIZE];
+    tsw_key_t pack_key;
+    char variant[256]; /* "dtype=f16 causal=1" */
+    char shape[256];   /* "M=4096 N=4096 K=4096" */
+    double weight;
+    uint32_t arch;
+    double flops, bytes;
+    uint8_t cache_mode;      /* tsw_cache_mode_t */
+    uint32_t attempt;        /* of the run */
+    uint8_t complete;        /* every config has its final outcome */
+    int32_t rank;
+    char node[TSW_NAME_SIZE];
+    tsw_gpu_t gpu;
+    uint64_t peak_memory_bytes; /* device memory that the cell held */
+    uint64_t start_wall_ns;     /* since 1970 */
+    uint64_t wall_ns;
+    uint64_t busy_ns; /* of it, the GPU was executing timed waves or verification */
+    char **config_texts; /* canonical, one per record */
+    tsw_record_t *records;
+    size_t record_count;
+    tsw_round_t *rounds;
+    size_t round_count;
+    size_t round_capacity;
+} tsw_cell_result_t;
+
+void tsw_cell_result_fini(tsw_cell_result_t *result);
+
+#endif

@@ -1,0 +1,41 @@
+/* A rank: its event loop, worker, builds, messages and segments. */
+#ifndef TSW_RUN_RUN_H
+#define TSW_RUN_RUN_H
+
+#include "comm/comm.h"
+#include "pack/job.h"
+#include "record/dataset.h"
+
+typedef struct {
+    const char *run_dir;
+    const char *device;      /* "auto", "cuda", "sim:h200,a100", "replay:FILE" */
+    const char *toolchain;   /* folder, or NULL */
+    const char *cache_dir;   /* NULL: the default one */
+    const char *worker_path; /* NULL: tilesweep-worker beside the program */
+    bool allow_shared_gpu;
+    bool resume;
+    double budget_s;     /* 0: the job's */
+    uint32_t build_jobs; /* builds at a time on this node; 0: by cores */
+    const char *invocation;
+    bool progress; /* bar on a terminal, a line a minute otherwise */
+} tsw_run_options_t;
+
+typedef struct {
+    size_t cells, cells_usable, cells_unusable, cells_skipped, cells_left;
+    size_t configs, configs_ok, configs_failed, configs_alias;
+    size_t builds, builds_made, builds_cached;
+    double wall_s;
+    double gpu_busy_ratio;   /* device time measuring / wall, mean over ranks */
+    bool stopped_early;      /* drained: resumable */
+} tsw_run_summary_t;
+
+/* Collective. Everything from a job's snapshot to sealed segments and sweep.h5 in run_dir. On rank
+ * 0 snapshot holds the job (taken over); elsewhere it is ignored. Statuses: TSW_ERR_INPUT,
+ * TSW_ERR_ENV (device, toolchain, output folder), TSW_ERR_FULL (stopped cleanly, resumable). */
+tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_options_t *options,
+                     tsw_run_summary_t *summary_p, tsw_err_t *err);
+
+/* For signal handlers: asks every tsw_run of this process to drain. Async-signal-safe. */
+void tsw_run_request_drain(void);
+
+#endif

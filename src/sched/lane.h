@@ -1,0 +1,92 @@
+/* One rank's side as a pure state machine: the lane of cells that it measures, one in hand and one
+ * ahead, and the life of its measure worker. Event in, actions out; owns the results of the cell in
+ * hand. */
+#ifndef TSW_SCHED_LANE_H
+#define TSW_SCHED_LANE_H
+
+#include "plan/plan.h"
+#include "record/record.h"
+
+typedef enum {
+    TSW_LANE_ASK_CELL,     /* tell the coordinator that a cell is wanted */
+    TSW_LANE_START_WORKER, /* spawn a measure worker (a fresh one, after a death) */
+    TSW_LANE_KILL_WORKER,  /* kill its process group; worker_died follows as an event */
+    TSW_LANE_BEGIN_CELL,   /* worker: allocate, fill, run the reference */
+    TSW_LANE_ADD_CONFIG,   /* worker: load config; verify it unless it was verified before */
+    TSW_LANE_TIME_CELL,    /* worker: all configs are in, run the rounds from first_round on */
+    TSW_LANE_STORE_CELL,   /* result of cell is final: take it with tsw_lane_take_result */
+    TSW_LANE_RETIRE,       /* the GPU is lost: two fresh workers failed */
+} tsw_lane_action_type_t;
+
+typedef struct {
+    tsw_lane_action_type_t type;
+    uint32_t cell;
+    uint32_t config_index; /* within the cell */
+    bool verified;         /* ADD_CONFIG: known good, do not verify again */
+    uint32_t first_round;  /* TIME_CELL */
+} tsw_lane_action_t;
+
+typedef struct {
+    tsw_lane_action_t *items;
+    size_t count;
+    size_t capacity;
+} tsw_lane_actions_t;
+
+void tsw_lane_actions_fini(tsw_lane_actions_t *actions);
+
+typedef struct tsw_lane tsw_lane_t;
+
+/* plan is borrowed. gpu and node are copied into results. */
+tsw_status_t tsw_lane_new(const tsw_plan_t *plan, int32_t rank, const char *node,
+                          tsw_lane_t **lane_p, tsw_err_t *err);
+void tsw_lane_free(tsw_lane_t *lane);
+
+tsw_status_t tsw_lane_start(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err_t *err);
+tsw_status_t tsw_lane_worker_ready(tsw_lane_t *lane, const tsw_gpu_t *gpu,
+                                   tsw_lane_actions_t *out, tsw_err_t *err);
+/* attempt: number of this run (parts/a0001..). */
+tsw_status_t tsw_lane_cell_leased(tsw_lane_t *lane, uint32_t cell, uint32_t attempt,
+                                  tsw_lane_actions_t *out, tsw_err_t *err);
+
+/* A build of a cell in the lane has ended. For a config build: outcome ok with its facts and the
+ * identity of its launch (cubin bytes, grid, block, shared memory: equal identities in one cell
+ * are aliases), or a failure with a detail. For the reference or tool build: ok, or the cell's
+ * configs all end as `invalid` with the detail. */
+typedef struct {
+    uint32_t cell;
+    int32_t config_index; /* -1: reference or tool */
+    tsw_outcome_t outcome;
+    const char *detail;
+    tsw_build_facts_t facts;
+    tsw_key_t launch_key;
+    uint32_t grid[3];
+    uint32_t block[3];
+    uint32_t dynamic_shared_bytes;
+} tsw_lane_built_t;
+
+tsw_status_t tsw_lane_built(tsw_lane_t *lane, const tsw_lane_built_t *built,
+                            tsw_lane_actions_t *out, tsw_err_t *err);
+
+/* From the worker: a config was verified (ok), or ended with another outcome at any stage. */
+tsw_status_t tsw_lane_config_state(tsw_lane_t *lane, uint32_t config_index, tsw_outcome_t outcome,
+                                   const char *detail, const tsw_verify_facts_t *verify,
+                                   tsw_lane_actions_t *out, tsw_err_t *err);
+/* One finished round: samples of configs config_indices[0..n). */
+tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
+                            const uint32_t *config_indices, const tsw_sample_t *samples, size_t n,
+                            uint32_t launches, tsw_lane_actions_t *out, tsw_err_t *err);
+tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, uint64_t busy_ns,
+                                 tsw_lane_actions_t *out, tsw_err_t *err);
+/* The worker is gone. culprit: the config that it was busy with, -1: none. outcome: what that
+ * config gets (run_timeout, device_lost, ...). interrupted: it died while draining: no result. */
+tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome,
+                                  const char *detail, bool interrupted, tsw_lane_actions_t *out,
+                                  tsw_err_t *err);
+/* Stop: gives up the cell in hand as partial (its finished records are stored, complete = 0). */
+tsw_status_t tsw_lane_abandon(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err_t *err);
+
+/* After STORE_CELL: transfers the result; caller tsw_cell_result_fini. */
+void tsw_lane_take_result(tsw_lane_t *lane, tsw_cell_result_t *result_p);
+bool tsw_lane_is_idle(const tsw_lane_t *lane);
+
+#endif

@@ -1,0 +1,43 @@
+/* Statistics of latencies: pure functions. Sources are named at each. */
+#ifndef TSW_STATS_STATS_H
+#define TSW_STATS_STATS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct {
+    size_t n;
+    double min, q1, median, q3, max; /* type-7 quantiles (Hyndman & Fan 1996) */
+    double mean, std;                /* two-pass; std with n - 1, 0 for n < 2 */
+    double p90, p99;
+} tsw_summary_t;
+
+/* Of values[0..n), any order; values are sorted in place. n == 0 yields zeros. */
+tsw_summary_t tsw_stats_summary(double *values, size_t n);
+
+/* Distribution-free interval of the median at >= confidence from order statistics (binomial; e.g.
+ * Hahn & Meeker, Statistical Intervals, ch. 5). sorted ascending. False when n is too small for
+ * the confidence: then the range is given and *confidence_p is what it covers. */
+bool tsw_stats_median_ci(const double *sorted, size_t n, double confidence, double *low_p,
+                         double *high_p, double *confidence_p);
+
+/* Paired comparison of two configs over the rounds that both have: median of log(a_i / b_i), with
+ * its order-statistic interval. n is the number of pairs; 0 pairs: all zero. */
+typedef struct {
+    size_t n;
+    double log_ratio; /* median of log(a/b): > 0: a is slower */
+    double low, high; /* interval at the confidence asked for, or the range */
+    double confidence;
+} tsw_paired_t;
+
+typedef struct {
+    uint32_t round;
+    double value; /* > 0 */
+} tsw_round_value_t;
+
+/* a and b sorted by round, a round at most once in each. scratch: room for min(na, nb) doubles. */
+tsw_paired_t tsw_stats_paired(const tsw_round_value_t *a, size_t na, const tsw_round_value_t *b,
+                              size_t nb, double confidence, double *scratch);
+
+#endif

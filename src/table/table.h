@@ -1,0 +1,59 @@
+/* Release tables: one JSON file per arch. */
+#ifndef TSW_TABLE_TABLE_H
+#define TSW_TABLE_TABLE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/hash.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct {
+    char *variant;
+    char *shape;
+    uint32_t config;      /* index in the pack's configs */
+    double time_ns, ci_low_ns, ci_high_ns;
+    double speedup;       /* over the baseline */
+    double regret;        /* of this choice against the cell's winner */
+    uint32_t tie_count;   /* configs not told apart from the winner */
+} tsw_table_row_t;
+
+typedef struct {
+    char *name;
+    tsw_key_t pack_key;
+    char *variant; /* NULL: all */
+    char **configs; /* canonical texts, [0] is the baseline */
+    size_t config_count;
+    tsw_table_row_t *rows;
+    size_t row_count;
+    double mean_regret, worst_regret;
+    double baseline_mean_regret, baseline_worst_regret;
+    size_t candidate_count;
+} tsw_table_pack_t;
+
+typedef struct {
+    uint32_t schema; /* 1 */
+    uint32_t arch;
+    char *mode; /* "cuda", "sim", "replay": anything but cuda is refused by consumers */
+    char *purpose;
+    char *toolchain;
+    char *device; /* name */
+    char *clocks;
+    char *cache_mode;
+    tsw_key_t digest; /* of the record set */
+    tsw_table_pack_t *packs;
+    size_t pack_count;
+} tsw_table_t;
+
+void tsw_table_fini(tsw_table_t *table);
+tsw_status_t tsw_table_write(const tsw_table_t *table, tsw_buf_t *out, tsw_err_t *err);
+/* Strict; TSW_ERR_INPUT with line and column, TSW_ERR_VERSION. */
+tsw_status_t tsw_table_read(const void *bytes, size_t size, tsw_table_t *table_p, tsw_err_t *err);
+/* TSW_OK when the table may be used for real: measured, not simulated or replayed, purpose
+ * release. Else TSW_ERR_UNSUPPORTED with the reason. */
+tsw_status_t tsw_table_usable(const tsw_table_t *table, tsw_err_t *err);
+/* Consistency: at most 8 configs, baseline first, indices in range...: a line per fault. */
+void tsw_table_check(const tsw_table_t *table, tsw_buf_t *report, size_t *faults_p);
+
+#endif
