@@ -1,0 +1,74 @@
+#include "stats/stats.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static void assert_close(double value, double wanted)
+{
+    if (fabs(value - wanted) > 1e-12 * fmax(1.0, fabs(wanted)))
+        fail_msg("%.17g is not %.17g", value, wanted);
+}
+
+static void test_summary_of_nothing_is_zero(void **state)
+{
+    (void)state;
+    tsw_summary_t s = tsw_stats_summary(NULL, 0);
+    assert_int_equal(s.n, 0);
+    assert_close(s.median, 0.0);
+    assert_close(s.std, 0.0);
+}
+
+static void test_summary_of_one_has_no_spread(void **state)
+{
+    (void)state;
+    double v[] = {7.0};
+    tsw_summary_t s = tsw_stats_summary(v, 1);
+    assert_close(s.min, 7.0);
+    assert_close(s.q1, 7.0);
+    assert_close(s.p99, 7.0);
+    assert_close(s.std, 0.0);
+}
+
+/* Quantiles of 1..10 in R's default type 7: 3.25, 5.5, 7.75, 9.1, 9.91. */
+static void test_summary_uses_type_7_quantiles(void **state)
+{
+    (void)state;
+    double v[] = {10, 3, 8, 1, 7, 2, 9, 4, 6, 5};
+    tsw_summary_t s = tsw_stats_summary(v, 10);
+    assert_close(s.min, 1.0);
+    assert_close(s.q1, 3.25);
+    assert_close(s.median, 5.5);
+    assert_close(s.q3, 7.75);
+    assert_close(s.max, 10.0);
+    assert_close(s.p90, 9.1);
+    assert_close(s.p99, 9.91);
+    assert_close(s.mean, 5.5);
+    assert_close(s.std, sqrt(82.5 / 9.0));
+    for (int i = 0; i < 10; i++)
+        assert_close(v[i], i + 1);
+}
+
+/* A sum of squares would lose everything at this offset. */
+static void test_summary_keeps_digits_far_from_zero(void **state)
+{
+    (void)state;
+    double v[] = {1e12 + 1, 1e12 + 2, 1e12 + 3};
+    tsw_summary_t s = tsw_stats_summary(v, 3);
+    assert_close(s.std, 1.0);
+    assert_close(s.median - 1e12, 2.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_summary_of_nothing_is_zero),
+        cmocka_unit_test(test_summary_of_one_has_no_spread),
+        cmocka_unit_test(test_summary_uses_type_7_quantiles),
+        cmocka_unit_test(test_summary_keeps_digits_far_from_zero),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
