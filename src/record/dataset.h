@@ -22,6 +22,8 @@ typedef struct {
 } tsw_run_meta_t;
 
 void tsw_run_meta_fini(tsw_run_meta_t *meta);
+/* Deep copy; missing text becomes "". */
+tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_p, tsw_err_t *err);
 /* TSW_OK when records of both may stand in one file: same plan, mode, toolchain, clocks. Else
  * TSW_ERR_ARG with the list of differences. */
 tsw_status_t tsw_run_meta_compatible(const tsw_run_meta_t *a, const tsw_run_meta_t *b,
@@ -38,10 +40,12 @@ void tsw_dataset_fini(tsw_dataset_t *dataset);
 /* Takes over *cell (emptied on success). */
 tsw_status_t tsw_dataset_add(tsw_dataset_t *dataset, tsw_cell_result_t *cell, tsw_err_t *err);
 /* Canonical form, a pure function of the set of results: drops incomplete attempts of cells that
- * have a complete one, keeps the lowest complete attempt (ties: lowest rank), sorts by key. Cells
- * without a complete attempt keep their newest partial one, complete == 0. */
+ * have a complete one, keeps the lowest complete attempt (ties: lowest rank), sorts by key, records
+ * by config index. Cells without a complete attempt keep their newest partial one, complete == 0.
+ */
 void tsw_dataset_canonicalise(tsw_dataset_t *dataset);
-/* Digest over everything that a reduction reads (no host, rank, time). */
+/* Digest over everything that a reduction reads; never host, rank, GPU serial or time of day. The
+ * dataset must be canonical. */
 tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, tsw_err_t *err);
 
 #endif

@@ -30,13 +30,13 @@ typedef struct {
 
 /* What the compiler made; read from the cubin without a GPU. */
 typedef struct {
-    uint32_t registers;       /* per thread */
-    uint32_t shared_bytes;    /* static */
-    uint32_t spill_bytes;     /* local frame per thread */
-    uint32_t threads;         /* required per block; 0: not fixed by the cubin */
-    uint32_t cluster;         /* CTAs per cluster, 1: none */
+    uint32_t registers;    /* per thread */
+    uint32_t shared_bytes; /* static */
+    uint32_t spill_bytes;  /* local frame per thread */
+    uint32_t threads;      /* required per block; 0: not fixed by the cubin */
+    uint32_t cluster;      /* CTAs per cluster, 1: none */
     uint32_t cubin_bytes;
-    uint64_t compile_cpu_ns;  /* NVRTC share and tileiras; 0 when from a cache */
+    uint64_t compile_cpu_ns; /* NVRTC share and tileiras; 0 when from a cache */
     uint64_t compile_wall_ns;
     uint8_t from_cache;
     tsw_key_t cubin_key; /* of its bytes */
@@ -96,7 +96,7 @@ typedef struct {
     uint32_t sm_count;
     uint64_t memory_bytes;
     uint64_t l2_bytes;
-    uint32_t driver_version; /* 13000 is 13.0 */
+    uint32_t driver_version;         /* 13000 is 13.0 */
     char driver_text[TSW_NAME_SIZE]; /* "580.159.04" */
     char mode[16];                   /* "cuda", "sim", "replay" */
 } tsw_gpu_t;
@@ -111,16 +111,16 @@ typedef struct {
     double weight;
     uint32_t arch;
     double flops, bytes;
-    uint8_t cache_mode;      /* tsw_cache_mode_t */
-    uint32_t attempt;        /* of the run */
-    uint8_t complete;        /* every config has its final outcome */
+    uint8_t cache_mode; /* tsw_cache_mode_t */
+    uint32_t attempt;   /* of the run */
+    uint8_t complete;   /* every config has its final outcome */
     int32_t rank;
     char node[TSW_NAME_SIZE];
     tsw_gpu_t gpu;
     uint64_t peak_memory_bytes; /* device memory that the cell held */
     uint64_t start_wall_ns;     /* since 1970 */
     uint64_t wall_ns;
-    uint64_t busy_ns; /* of it, the GPU was executing timed waves or verification */
+    uint64_t busy_ns;    /* of it, the GPU was executing timed waves or verification */
     char **config_texts; /* canonical, one per record */
     tsw_record_t *records;
     size_t record_count;
