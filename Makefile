@@ -1,0 +1,45 @@
+# Short names for the usual commands; CMake does the work (CMakePresets.json).
+#   make build PRESET=asan    another preset
+#   make demo SETUP=:         skip the set-up, e.g. on a host without a network
+PRESET ?= dev
+SETUP  ?= tools/setup.sh
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+DEMO   ?= demo-run
+
+help:
+	@echo 'make setup     packages, the CUDA Tile toolchain into .deps, Python for analysis/'
+	@echo 'make build     build/bin/tilesweep and build/bin/tilesweep-worker'
+	@echo 'make demo      set up, build, and run the main job end to end into $(DEMO)/'
+	@echo 'make test      set up, build, and run every test (those for a GPU skip without one)'
+	@echo 'make gpu-test  build and run the tests that need a GPU'
+	@echo 'make lint      only the checks of the source'
+	@echo 'make format    clang-format over src/ and tests/'
+	@echo 'make install   into $(PREFIX)'
+
+setup:
+	$(SETUP)
+
+build:
+	cmake --preset $(PRESET)
+	cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: setup build
+	tools/demo.sh jobs/demo.yaml $(DEMO)
+
+test: setup build
+	ctest --preset $(PRESET)
+
+gpu-test: build
+	ctest --preset $(PRESET) -L gpu
+
+lint: build
+	ctest --preset $(PRESET) -L lint
+
+format:
+	find src tests -name '*.[ch]' | xargs clang-format-14 -i
+
+install: build
+	cmake --install build --prefix $(PREFIX)
+
+.PHONY: help setup build demo test gpu-test lint format install
