@@ -34,8 +34,8 @@ typedef struct {
 } tsw_shape_t;
 
 typedef struct {
-    char *pack_ref;       /* as written: a name below kernels/, or a folder */
-    char *pack_name;      /* key of the pack's files in the snapshot: "packs/<pack_name>/" */
+    char *pack_ref;         /* as written: a name below kernels/, or a folder */
+    char *pack_name;        /* key of the pack's files in the snapshot: "packs/<pack_name>/" */
     const tsw_pack_t *pack; /* borrowed from the job's packs */
     bool dtypes[TSW_DTYPE_COUNT];
     uint32_t (*flag_sets)[TSW_FLAG_MAX]; /* value index per flag; at least one set */

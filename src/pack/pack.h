@@ -16,15 +16,15 @@
 #define TSW_KNOB_MAX 16 /* tunables and hints of a pack */
 
 typedef enum { /* the nine kinds; docs/kernel-pack.md */
-    TSW_TEMPLATE_T1_ELEMENTWISE = 1,
-    TSW_TEMPLATE_T2_IN_PLACE,
-    TSW_TEMPLATE_T3_MATMUL,
-    TSW_TEMPLATE_T4_PERSISTENT,
-    TSW_TEMPLATE_T5_FMHA,
-    TSW_TEMPLATE_T6_FP8,
-    TSW_TEMPLATE_T7_GROUPED,
-    TSW_TEMPLATE_T8_VARLEN,
-    TSW_TEMPLATE_T9_DUAL,
+               TSW_TEMPLATE_T1_ELEMENTWISE = 1,
+               TSW_TEMPLATE_T2_IN_PLACE,
+               TSW_TEMPLATE_T3_MATMUL,
+               TSW_TEMPLATE_T4_PERSISTENT,
+               TSW_TEMPLATE_T5_FMHA,
+               TSW_TEMPLATE_T6_FP8,
+               TSW_TEMPLATE_T7_GROUPED,
+               TSW_TEMPLATE_T8_VARLEN,
+               TSW_TEMPLATE_T9_DUAL,
 } tsw_template_t;
 
 typedef enum { TSW_CLASS_MEMORY, TSW_CLASS_BALANCED, TSW_CLASS_COMPUTE } tsw_class_t;
@@ -73,7 +73,7 @@ typedef struct {
     char *name;  /* TILE_M, or occupancy: the name in configs and expressions */
     char *macro; /* TILE_M, or OCCUPANCY */
     bool is_hint;
-    bool is_tile; /* a tile size: powers of two only */
+    bool is_tile;  /* a tile size: powers of two only */
     int tiles_dim; /* index of the dim that it tiles, -1: none. Size guard: no tile beyond it */
     tsw_place_t place;
 } tsw_knob_t;
@@ -134,8 +134,8 @@ typedef struct {
     size_t arg_count;
     tsw_launch_spec_t kernel;
     tsw_launch_spec_t reference;
-    tsw_expr_t flops; /* of one launch */
-    tsw_expr_t bytes; /* that one launch must move at least */
+    tsw_expr_t flops;               /* of one launch */
+    tsw_expr_t bytes;               /* that one launch must move at least */
     tsw_knob_t knobs[TSW_KNOB_MAX]; /* tunables first, then hints */
     size_t knob_count;
     char **options; /* extra compile options */
