@@ -12,24 +12,24 @@
 typedef struct {
     char *variant;
     char *shape;
-    uint32_t config;      /* index in the pack's configs */
+    uint32_t config; /* index in the pack's configs */
     double time_ns, ci_low_ns, ci_high_ns;
-    double speedup;       /* over the baseline */
-    double regret;        /* of this choice against the cell's winner */
-    uint32_t tie_count;   /* configs not told apart from the winner */
+    double speedup;     /* over the baseline */
+    double regret;      /* of this choice against the cell's winner */
+    uint32_t tie_count; /* configs not told apart from the winner */
 } tsw_table_row_t;
 
 typedef struct {
     char *name;
     tsw_key_t pack_key;
-    char *variant; /* NULL: all */
+    char *variant;  /* NULL: all */
     char **configs; /* canonical texts, [0] is the baseline */
     size_t config_count;
     tsw_table_row_t *rows;
     size_t row_count;
-    double mean_regret, worst_regret;
+    double mean_regret, worst_regret; /* of the configs over the rows, mean weighted */
     double baseline_mean_regret, baseline_worst_regret;
-    size_t candidate_count;
+    size_t candidate_count; /* configs that were measured */
 } tsw_table_pack_t;
 
 typedef struct {
@@ -47,13 +47,23 @@ typedef struct {
 } tsw_table_t;
 
 void tsw_table_fini(tsw_table_t *table);
+/* Into the order that a table is written in: packs by name and variant, rows by variant and shape;
+ * numbers inside names by value, so that M=512 stands before M=1024. */
+void tsw_table_sort(tsw_table_t *table);
+/* The order of two names (or NULL, which comes first): < 0, 0, > 0. */
+int tsw_table_compare(const char *a, const char *b);
+/* Append the JSON text: stable order of keys, numbers with 12 digits, one row per line, nothing
+ * that depends on place or time. An infinite regret (no usable baseline in a cell) is null; any
+ * other number that JSON lacks, or text that is absent or no UTF-8, is TSW_ERR_ARG. */
 tsw_status_t tsw_table_write(const tsw_table_t *table, tsw_buf_t *out, tsw_err_t *err);
-/* Strict; TSW_ERR_INPUT with line and column, TSW_ERR_VERSION. */
+/* Strict: every key there, none unknown. TSW_ERR_INPUT as "line:column: what" with the nearest
+ * known key, TSW_ERR_VERSION for another schema. The caller owns *table_p. */
 tsw_status_t tsw_table_read(const void *bytes, size_t size, tsw_table_t *table_p, tsw_err_t *err);
 /* TSW_OK when the table may be used for real: measured, not simulated or replayed, purpose
  * release. Else TSW_ERR_UNSUPPORTED with the reason. */
 tsw_status_t tsw_table_usable(const tsw_table_t *table, tsw_err_t *err);
-/* Consistency: at most 8 configs, baseline first, indices in range...: a line per fault. */
+/* Consistency: at most 8 configs, all different, indices and intervals in range, order as
+ * tsw_table_sort makes it: a line of text per fault. */
 void tsw_table_check(const tsw_table_t *table, tsw_buf_t *report, size_t *faults_p);
 
 #endif
