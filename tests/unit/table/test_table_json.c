@@ -121,7 +121,7 @@ static void test_read_names_the_place_of_a_fault(void **state)
                   "9:3: unknown key \"clock\"; did you mean \"clocks\"?");
     check_refused("\"speedup\": 1.5", "\"zzzzzzzz\": 1.5", TSW_ERR_INPUT,
                   "28:128: unknown key \"zzzzzzzz\"");
-    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "28:52: a whole number");
+    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "28:53: a whole number");
     check_refused("\"config\": 1,", "\"config\": 4294967296,", TSW_ERR_INPUT, "28:");
     check_refused("\"sm_90\"", "\"sm90\"", TSW_ERR_INPUT, "4:3: an arch");
     check_refused("\"cuda\"", "1", TSW_ERR_INPUT, "5:3: a string");
