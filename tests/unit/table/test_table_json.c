@@ -126,7 +126,7 @@ static void test_read_names_the_place_of_a_fault(void **state)
     check_refused("\"sm_90\"", "\"sm90\"", TSW_ERR_INPUT, "4:3: an arch");
     check_refused("\"cuda\"", "1", TSW_ERR_INPUT, "5:3: a string");
     check_refused("\"TILE_M=64 occupancy=1\"", "null", TSW_ERR_INPUT, "24:9: a string");
-    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "27:68: a number");
+    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "27:65: a number");
     check_refused("\"choices\": []", "\"choices\": {}", TSW_ERR_INPUT, "41:7: an array");
     check_refused("      \"variant\": null,\n", "", TSW_ERR_INPUT,
                   "13:5: this object lacks the key \"variant\"");
