@@ -33,6 +33,7 @@ typedef struct {
     size_t size;
     size_t at;
     bool failed;
+    bool nomem; /* failed for want of host memory, not because of the bytes */
 } tsw_reader_t;
 
 tsw_reader_t tsw_reader(const void *bytes, size_t size);
@@ -43,14 +44,20 @@ int64_t tsw_get_i64(tsw_reader_t *in);
 double tsw_get_f64(tsw_reader_t *in);
 const void *tsw_get_bytes(tsw_reader_t *in, size_t *size_p); /* borrowed from the reader's data */
 char *tsw_get_text(tsw_reader_t *in);                        /* heap; NULL on failure */
+/* Text of at most size - 1 bytes; "" on failure. Text with a zero inside fails, here and above. */
 void tsw_get_text_into(tsw_reader_t *in, char *out, size_t size);
 tsw_key_t tsw_get_key(tsw_reader_t *in);
 tsw_status_t tsw_get_fileset(tsw_reader_t *in, tsw_fileset_t *out, tsw_err_t *err);
 /* A count that must leave at least min_bytes per item in the frame; else failed and 0. */
 size_t tsw_get_count(tsw_reader_t *in, size_t min_bytes);
 bool tsw_reader_done(const tsw_reader_t *in);
+/* What a failed reader means: TSW_OK when it has not failed, TSW_ERR_NOMEM, or TSW_ERR_CORRUPT
+ * with "what: ..." as its text. */
+tsw_status_t tsw_reader_check(const tsw_reader_t *in, const char *what, tsw_err_t *err);
 
-/* Append a whole frame to out. */
+/* What both ends must share: a hash of the tool's version and the layout of its messages. */
+uint64_t tsw_frame_protocol(void);
+/* Append a whole frame to out. A failed body, or one beyond TSW_FRAME_MAX_BYTES, fails out. */
 void tsw_frame_put(tsw_buf_t *out, uint32_t type, const tsw_buf_t *body);
 /* Look for a whole frame at the start of in. TSW_OK with *size_p == 0: not there yet.
  * TSW_ERR_CORRUPT: magic or length is off; TSW_ERR_VERSION: another build of the tool. body is
