@@ -70,6 +70,12 @@ void tsw_put_cell_result(tsw_buf_t *out, const tsw_cell_result_t *result);
 tsw_status_t tsw_get_cell_result(tsw_reader_t *in, tsw_cell_result_t *result, tsw_err_t *err);
 void tsw_put_build_facts(tsw_buf_t *out, const tsw_build_facts_t *facts);
 void tsw_get_build_facts(tsw_reader_t *in, tsw_build_facts_t *facts);
+void tsw_put_verify_facts(tsw_buf_t *out, const tsw_verify_facts_t *verify);
+void tsw_get_verify_facts(tsw_reader_t *in, tsw_verify_facts_t *verify);
+void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample);
+tsw_sample_t tsw_get_sample(tsw_reader_t *in);
+void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round);
+tsw_round_t tsw_get_round(tsw_reader_t *in);
 void tsw_put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu);
 void tsw_get_gpu(tsw_reader_t *in, tsw_gpu_t *gpu);
 

@@ -30,14 +30,14 @@ static uint32_t get_limited(tsw_reader_t *in, uint32_t max)
     return 0;
 }
 
-static void put_sample(tsw_buf_t *out, const tsw_sample_t *sample)
+void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample)
 {
     tsw_put_u64(out, sample->interval_ns);
     tsw_put_u32(out, sample->round);
     tsw_put_u32(out, (uint32_t)sample->stage << 16 | sample->slot);
 }
 
-static tsw_sample_t get_sample(tsw_reader_t *in)
+tsw_sample_t tsw_get_sample(tsw_reader_t *in)
 {
     tsw_sample_t sample;
     sample.interval_ns = tsw_get_u64(in);
@@ -48,7 +48,7 @@ static tsw_sample_t get_sample(tsw_reader_t *in)
     return sample;
 }
 
-static void put_round(tsw_buf_t *out, const tsw_round_t *round)
+void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round)
 {
     tsw_put_u32(out, round->round);
     tsw_put_u32(out, round->stage);
@@ -61,7 +61,7 @@ static void put_round(tsw_buf_t *out, const tsw_round_t *round)
     tsw_put_u64(out, round->duration_ns);
 }
 
-static tsw_round_t get_round(tsw_reader_t *in)
+tsw_round_t tsw_get_round(tsw_reader_t *in)
 {
     tsw_round_t round = {.round = tsw_get_u32(in)};
     round.stage = (uint16_t)get_limited(in, UINT16_MAX);
@@ -103,7 +103,7 @@ void tsw_get_build_facts(tsw_reader_t *in, tsw_build_facts_t *facts)
     facts->cubin_key = tsw_get_key(in);
 }
 
-static void put_verify(tsw_buf_t *out, const tsw_verify_facts_t *verify)
+void tsw_put_verify_facts(tsw_buf_t *out, const tsw_verify_facts_t *verify)
 {
     tsw_put_u64(out, verify->elements);
     tsw_put_u64(out, verify->mismatches);
@@ -113,7 +113,7 @@ static void put_verify(tsw_buf_t *out, const tsw_verify_facts_t *verify)
     tsw_put_f64(out, verify->max_rel);
 }
 
-static void get_verify(tsw_reader_t *in, tsw_verify_facts_t *verify)
+void tsw_get_verify_facts(tsw_reader_t *in, tsw_verify_facts_t *verify)
 {
     verify->elements = tsw_get_u64(in);
     verify->mismatches = tsw_get_u64(in);
@@ -163,10 +163,10 @@ static void put_record(tsw_buf_t *out, const tsw_record_t *record, const char *c
     put_triple(out, record->block);
     tsw_put_u32(out, record->dynamic_shared_bytes);
     tsw_put_build_facts(out, &record->build);
-    put_verify(out, &record->verify);
+    tsw_put_verify_facts(out, &record->verify);
     tsw_put_u64(out, record->sample_count);
     for (size_t i = 0; i < record->sample_count; i++)
-        put_sample(out, &record->samples[i]);
+        tsw_put_sample(out, &record->samples[i]);
 }
 
 /* A failure leaves what was read so far in *record and *config_p, for the caller to release. */
@@ -184,7 +184,7 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     get_triple(in, record->block);
     record->dynamic_shared_bytes = tsw_get_u32(in);
     tsw_get_build_facts(in, &record->build);
-    get_verify(in, &record->verify);
+    tsw_get_verify_facts(in, &record->verify);
     size_t count = tsw_get_count(in, SAMPLE_BYTES);
     if (count == 0)
         return;
@@ -197,7 +197,7 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     record->sample_count = count;
     record->sample_capacity = count;
     for (size_t i = 0; i < count; i++)
-        record->samples[i] = get_sample(in);
+        record->samples[i] = tsw_get_sample(in);
 }
 
 static void put_head(tsw_buf_t *out, const tsw_cell_result_t *result)
@@ -263,7 +263,7 @@ void tsw_put_cell_result(tsw_buf_t *out, const tsw_cell_result_t *result)
         put_record(out, &result->records[i], result->config_texts[i]);
     tsw_put_u64(out, result->round_count);
     for (size_t i = 0; i < result->round_count; i++)
-        put_round(out, &result->rounds[i]);
+        tsw_put_round(out, &result->rounds[i]);
 }
 
 static void get_records(tsw_reader_t *in, tsw_cell_result_t *result)
@@ -296,7 +296,7 @@ static void get_rounds(tsw_reader_t *in, tsw_cell_result_t *result)
     result->round_count = count;
     result->round_capacity = count;
     for (size_t i = 0; i < count; i++)
-        result->rounds[i] = get_round(in);
+        result->rounds[i] = tsw_get_round(in);
 }
 
 tsw_status_t tsw_get_cell_result(tsw_reader_t *in, tsw_cell_result_t *result_p, tsw_err_t *err)
