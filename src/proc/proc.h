@@ -1,5 +1,5 @@
 /* Child processes on a libuv loop: spawn, framed messages over one descriptor, deadlines, and the
- * end of a whole process group. */
+ * end of a whole process group. All functions are local and belong to the loop's thread. */
 #ifndef TSW_PROC_PROC_H
 #define TSW_PROC_PROC_H
 
@@ -9,24 +9,32 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TSW_CHILD_LINE_MAX 4096 /* longer lines of a child arrive in pieces */
+#define TSW_CHANNEL_FD     3    /* the frames' descriptor in a child */
+
 typedef struct tsw_loop tsw_loop_t; /* the event loop of a rank */
 typedef struct tsw_child tsw_child_t;
 
+/* Ignores SIGPIPE for the whole process: a write to a dead child is seen as its end. */
 tsw_status_t tsw_loop_new(tsw_loop_t **loop_p, tsw_err_t *err);
+/* Kills the children that are left, waits for them, and calls none of their callbacks. */
 void tsw_loop_free(tsw_loop_t *loop);
 /* Call fn after at most interval_ms again and again until it returns false; and after every event
  * of a child. */
 typedef bool (*tsw_loop_tick_fn_t)(void *user);
 tsw_status_t tsw_loop_run(tsw_loop_t *loop, uint32_t (*interval_ms)(void *user),
                           tsw_loop_tick_fn_t tick, void *user, tsw_err_t *err);
+size_t tsw_loop_children(const tsw_loop_t *loop); /* that have not ended */
 
 typedef struct {
-    bool exited;     /* else killed by signal */
+    bool exited; /* else killed by signal */
     int exit_code;
     int signo;
     bool killed_by_us;
+    bool bad_frames; /* it wrote something that is no frame of ours, and was killed for it */
 } tsw_child_end_t;
 
+/* None of them may be NULL. */
 typedef struct {
     void *user;
     /* A whole frame from the child; body borrowed. */
@@ -41,20 +49,27 @@ typedef struct {
 } tsw_child_callbacks_t;
 
 /* path and argv (NULL-terminated); env NULL: inherited. Own session and process group, standard
- * input from /dev/null, output and errors to `line`, frames on descriptor 3 (a socket), nice. */
+ * input from /dev/null, output and errors to `line`, frames on descriptor 3 (a socket). libuv runs
+ * nothing of ours between fork and exec, so a program of ours begins with tsw_child_begin and the
+ * pid of its parent from argv: that closes the race with a parent that died meanwhile. Niceness
+ * is the child's own affair too. TSW_ERR_ENV: path cannot be started. */
 tsw_status_t tsw_child_spawn(tsw_loop_t *loop, const char *path, char *const argv[],
                              char *const env[], const tsw_child_callbacks_t *callbacks,
                              tsw_child_t **child_p, tsw_err_t *err);
-/* Queue a frame; takes over *body. Errors show as the end of the child. */
+/* Queue a frame; takes over *body (emptied, also on failure). Errors show as the end of the
+ * child. */
 tsw_status_t tsw_child_send(tsw_child_t *child, uint32_t type, tsw_buf_t *body, tsw_err_t *err);
 /* From now; 0 switches it off. */
 void tsw_child_set_deadline(tsw_child_t *child, double seconds);
 void tsw_child_kill(tsw_child_t *child); /* KILL to the group */
 long tsw_child_pid(const tsw_child_t *child);
 
-/* The child's side of descriptor 3: blocking. TSW_ERR_PEER at end of file. */
+/* The child's side of descriptor 3: blocking. `in` holds what was read ahead between calls. *body_p
+ * is replaced (caller's). TSW_ERR_PEER at end of file; TSW_ERR_CORRUPT, TSW_ERR_VERSION as
+ * tsw_frame_next. */
 tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
                               tsw_err_t *err);
+/* TSW_ERR_PEER: the other side is gone. */
 tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err);
 
 #endif

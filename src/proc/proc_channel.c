@@ -1,0 +1,69 @@
+#include "proc/proc.h"
+#include "wire/wire.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Append what there is; TSW_ERR_PEER at the end. */
+static tsw_status_t read_some(int fd, tsw_buf_t *in, tsw_err_t *err)
+{
+    uint8_t chunk[65536];
+    ssize_t count = 0;
+    do {
+        count = read(fd, chunk, sizeof(chunk));
+    } while (count < 0 && errno == EINTR);
+    if (count == 0 || (count < 0 && errno == ECONNRESET))
+        return tsw_err_set(err, TSW_ERR_PEER, "the parent closed the channel");
+    if (count < 0)
+        return tsw_err_set_vendor(err, TSW_ERR_IO, errno, "channel: %s", strerror(errno));
+    tsw_buf_append(in, chunk, (size_t)count);
+    return tsw_buf_ok(in) ? TSW_OK : tsw_err_nomem(err);
+}
+
+tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
+                              tsw_err_t *err)
+{
+    for (;;) {
+        uint32_t type = 0;
+        const uint8_t *body = NULL;
+        size_t body_size = 0;
+        size_t size = 0;
+        tsw_status_t status = tsw_frame_next(in, &type, &body, &body_size, &size, err);
+        if (status != TSW_OK)
+            return status;
+        if (size > 0) {
+            tsw_buf_clear(body_p);
+            tsw_buf_append(body_p, body, body_size);
+            if (!tsw_buf_ok(body_p))
+                return tsw_err_nomem(err);
+            tsw_buf_consume(in, size);
+            *type_p = type;
+            return TSW_OK;
+        }
+        status = read_some(fd, in, err);
+        if (status != TSW_OK)
+            return status;
+    }
+}
+
+tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err)
+{
+    tsw_buf_t frame = TSW_BUF_INIT;
+    tsw_frame_put(&frame, type, body);
+    tsw_status_t status = TSW_OK;
+    if (!tsw_buf_ok(&frame) || !tsw_buf_ok(body))
+        status = tsw_err_nomem(err);
+    for (size_t at = 0; status == TSW_OK && at < frame.size;) {
+        ssize_t count = send(fd, frame.data + at, frame.size - at, MSG_NOSIGNAL);
+        if (count >= 0)
+            at += (size_t)count;
+        else if (errno == EPIPE || errno == ECONNRESET)
+            status = tsw_err_set(err, TSW_ERR_PEER, "the parent closed the channel");
+        else if (errno != EINTR)
+            status = tsw_err_set_vendor(err, TSW_ERR_IO, errno, "channel: %s", strerror(errno));
+    }
+    tsw_buf_fini(&frame);
+    return status;
+}

@@ -1,0 +1,115 @@
+/* The child's side of the frames' descriptor. */
+#include "proc/proc.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+typedef struct {
+    int fds[2];
+    tsw_buf_t in, body;
+    uint32_t type;
+} pair_t;
+
+static int set_up(void **state)
+{
+    static pair_t pair;
+    pair = (pair_t){.fds = {-1, -1}};
+    *state = &pair;
+    return socketpair(AF_UNIX, SOCK_STREAM, 0, pair.fds);
+}
+
+static int tear_down(void **state)
+{
+    pair_t *pair = *state;
+    close(pair->fds[0]);
+    if (pair->fds[1] >= 0)
+        close(pair->fds[1]);
+    tsw_buf_fini(&pair->in);
+    tsw_buf_fini(&pair->body);
+    return 0;
+}
+
+static tsw_status_t take(pair_t *pair)
+{
+    return tsw_channel_read(pair->fds[0], &pair->in, &pair->type, &pair->body, NULL);
+}
+
+static void close_writer(pair_t *pair)
+{
+    close(pair->fds[1]);
+    pair->fds[1] = -1;
+}
+
+static void test_read_when_frames_wait_then_in_order_then_peer(void **state)
+{
+    pair_t *pair = *state;
+    tsw_buf_t body = TSW_BUF_INIT;
+    for (uint32_t i = 1; i <= 3; i++) {
+        tsw_buf_append(&body, "ab", 2);
+        assert_int_equal(tsw_channel_write(pair->fds[1], i, &body, NULL), TSW_OK);
+    }
+    close_writer(pair);
+    for (uint32_t i = 1; i <= 3; i++) {
+        assert_int_equal(take(pair), TSW_OK);
+        assert_int_equal(pair->type, i);
+        assert_int_equal(pair->body.size, 2 * i);
+    }
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_channel_read(pair->fds[0], &pair->in, &pair->type, &pair->body, &err),
+                     TSW_ERR_PEER);
+    assert_non_null(strstr(err.text, "closed"));
+    tsw_buf_fini(&body);
+}
+
+static void test_read_when_cut_then_peer(void **state)
+{
+    pair_t *pair = *state;
+    assert_int_equal(write(pair->fds[1], "TSW1", 4), 4);
+    close_writer(pair);
+    assert_int_equal(take(pair), TSW_ERR_PEER);
+}
+
+static void test_read_when_garbage_then_corrupt(void **state)
+{
+    pair_t *pair = *state;
+    char garbage[64];
+    memset(garbage, 'g', sizeof(garbage));
+    assert_int_equal(write(pair->fds[1], garbage, sizeof(garbage)), sizeof(garbage));
+    assert_int_equal(take(pair), TSW_ERR_CORRUPT);
+}
+
+static void test_write_when_reader_gone_then_peer(void **state)
+{
+    pair_t *pair = *state;
+    close_writer(pair);
+    tsw_buf_t body = TSW_BUF_INIT;
+    assert_int_equal(tsw_channel_write(pair->fds[0], 1, &body, NULL), TSW_ERR_PEER);
+}
+
+static void test_descriptor_when_closed_then_io(void **state)
+{
+    pair_t *pair = *state;
+    tsw_buf_t body = TSW_BUF_INIT;
+    assert_int_equal(tsw_channel_write(-1, 1, &body, NULL), TSW_ERR_IO);
+    assert_int_equal(tsw_channel_read(-1, &pair->in, &pair->type, &pair->body, NULL), TSW_ERR_IO);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_read_when_frames_wait_then_in_order_then_peer, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(test_read_when_cut_then_peer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_read_when_garbage_then_corrupt, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_write_when_reader_gone_then_peer, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_descriptor_when_closed_then_io, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
