@@ -4,10 +4,12 @@
 int main(int argc, char **argv)
 {
     (void)argv;
-    volatile char *bytes = calloc((size_t)argc, 1);
+    const size_t size = (size_t)argc;
+    char *bytes = calloc(size, 1);
     if (bytes == NULL)
         return 0;
-    char past = bytes[argc];
-    free((void *)bytes);
+    const volatile char *view = bytes;
+    const int past = view[size];
+    free(bytes);
     return past;
 }

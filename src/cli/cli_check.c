@@ -1,0 +1,72 @@
+#include "base/file.h"
+#include "base/text.h"
+#include "cli/cli_args.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "store/store.h"
+#include "table/table.h"
+
+#include <stdio.h>
+
+/* Faults of a table, and whether it may be used for real. */
+static tsw_status_t check_table(const char *path, tsw_buf_t *report, size_t *faults_p,
+                                tsw_err_t *err)
+{
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_table_t table = {0};
+    tsw_err_t why = TSW_ERR_INIT;
+    tsw_status_t status = tsw_file_read(path, &bytes, err);
+    if (status == TSW_OK)
+        status = tsw_table_read(bytes.data, bytes.size, &table, err);
+    if (status == TSW_OK) {
+        tsw_table_check(&table, report, faults_p);
+        if (tsw_table_usable(&table, &why) != TSW_OK)
+            tsw_buf_printf(report, "not for release: %s\n", why.text);
+    } else if (bytes.size > 0) {
+        tsw_err_wrap(err, "%s", path);
+    }
+    tsw_table_fini(&table);
+    tsw_buf_fini(&bytes);
+    return status;
+}
+
+static tsw_status_t check_one(const char *path, size_t *faults_p, tsw_err_t *err)
+{
+    tsw_buf_t report = TSW_BUF_INIT;
+    size_t faults = 0;
+    tsw_status_t status = tsw_text_ends_with(path, ".json")
+                              ? check_table(path, &report, &faults, err)
+                              : tsw_store_check(path, &faults, &report, err);
+    if (status == TSW_OK) {
+        fputs(tsw_buf_text(&report), stdout);
+        printf("%s: %zu fault%s\n", path, faults, faults == 1 ? "" : "s");
+        *faults_p += faults;
+    }
+    tsw_buf_fini(&report);
+    return status;
+}
+
+int tsw_cli_check(int argc, char **argv)
+{
+    const tsw_cli_spec_t spec = {
+        .command = "check",
+        .usage = "RUN|SWEEP.h5|TABLE.json...",
+        .summary = "Validates run folders, sweep files and tables: a line per fault. Exit code 2 "
+                   "when there is one.",
+        .min_words = 1,
+        .max_words = SIZE_MAX,
+    };
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_status_t status = TSW_OK;
+    size_t faults = 0;
+    int code = 0;
+    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
+        return code;
+    for (size_t i = 0; status == TSW_OK && i < words.count; i++)
+        status = check_one(words.items[i], &faults, &err);
+    tsw_words_fini(&words);
+    if (status != TSW_OK)
+        return (int)tsw_cli_fail("check", status, &err);
+    return faults > 0 ? TSW_EXIT_USAGE : TSW_EXIT_DONE;
+}

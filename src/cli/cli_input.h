@@ -1,0 +1,28 @@
+/* What commands read: jobs with their packs, runs and sweeps. */
+#ifndef TSW_CLI_INPUT_H
+#define TSW_CLI_INPUT_H
+
+#include "base/fileset.h"
+#include "record/dataset.h"
+
+/* The folder with the shipped packs: option, TSW_KERNELS, beside the program's build folder, below
+ * its install prefix. *dir_p: heap. TSW_ERR_NOT_FOUND names what was looked for. */
+tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *err);
+
+/* tsw_job_snapshot with the packs' folder looked up. */
+tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,
+                              tsw_fileset_t *snapshot, tsw_err_t *err);
+
+/* Runs and sweeps as one canonical dataset; what a torn segment loses is logged. TSW_ERR_ARG when
+ * they do not belong together. */
+tsw_status_t tsw_cli_read(const char *const *paths, size_t count, tsw_dataset_t *dataset_p,
+                          tsw_err_t *err);
+
+/* True for results that no real device gave: "sim", "replay". */
+bool tsw_cli_is_simulated(const tsw_dataset_t *dataset);
+
+/* "mode": the line that opens every output of simulated or replayed results; "" for measured ones.
+ * Borrowed, static. */
+const char *tsw_cli_mark(const char *mode);
+
+#endif

@@ -1,0 +1,46 @@
+#include "cli/cli_args.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "cli/cli_input.h"
+#include "store/store.h"
+
+#include <stdio.h>
+
+static tsw_status_t merge(const tsw_words_t *words, const char *output, tsw_err_t *err)
+{
+    tsw_dataset_t dataset = {0};
+    if (output == NULL)
+        return tsw_err_set(err, TSW_ERR_ARG, "where to? name a file with -o SWEEP.h5");
+    tsw_status_t status = tsw_cli_read(words->items, words->count, &dataset, err);
+    if (status == TSW_OK)
+        status = tsw_store_write(output, &dataset, err);
+    if (status == TSW_OK)
+        printf("%s%s: %zu cells\n", tsw_cli_mark(dataset.meta.mode), output, dataset.cell_count);
+    tsw_dataset_fini(&dataset);
+    return status;
+}
+
+int tsw_cli_merge(int argc, char **argv)
+{
+    const char *output = NULL;
+    const tsw_option_t options[] = {
+        {"output", 'o', "SWEEP.h5", TSW_OPTION_TEXT, &output, "File to write (no default)", NULL},
+    };
+    const tsw_cli_spec_t spec = {
+        .command = "merge",
+        .usage = "RUN|SWEEP.h5... -o SWEEP.h5",
+        .summary = "Writes the records and samples of runs of one plan into one file.",
+        .options = options,
+        .option_count = sizeof(options) / sizeof(options[0]),
+        .min_words = 1,
+        .max_words = SIZE_MAX,
+    };
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    int code = 0;
+    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
+        return code;
+    const tsw_status_t status = merge(&words, output, &err);
+    tsw_words_fini(&words);
+    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("merge", status, &err);
+}

@@ -1,0 +1,141 @@
+#include "base/mem.h"
+#include "cli/cli_args.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "cli/cli_input.h"
+#include "plan/plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const char *archs;
+    const char *kernels;
+    bool json;
+} plan_args_t;
+
+static tsw_status_t parse_arch(const char *name, tsw_arch_t *arch_p, tsw_err_t *err)
+{
+    char names[64][16];
+    const char *known[64];
+    char text[TSW_ERR_TEXT_MAX];
+    size_t count = 0;
+    if (tsw_arch_parse(name, arch_p))
+        return TSW_OK;
+    const tsw_arch_traits_t *all = tsw_arch_all(&count);
+    for (size_t i = 0; i < count && i < 64; i++)
+        known[i] = tsw_arch_format(all[i].arch, names[i]);
+    tsw_cli_unknown(text, sizeof(text), "architecture", name, known, count);
+    return tsw_err_set(err, TSW_ERR_ARG, "--arch: %s", text);
+}
+
+static bool is_compile_only(const tsw_job_t *job, tsw_arch_t arch)
+{
+    for (size_t i = 0; i < job->arch_count; i++)
+        if (job->archs[i] == arch)
+            return job->compile_only[i];
+    return false;
+}
+
+/* "sm_90,sm_80" in place of the job's own archs. */
+static tsw_status_t replace_archs(tsw_job_t *job, const char *list, tsw_err_t *err)
+{
+    char *copy = tsw_strdup(list);
+    tsw_arch_t *archs = tsw_calloc(TSW_PLAN_ARCH_MAX, sizeof(*archs));
+    bool *compile_only = tsw_calloc(TSW_PLAN_ARCH_MAX, sizeof(*compile_only));
+    size_t count = 0;
+    char *rest = NULL;
+    tsw_status_t status = TSW_OK;
+    if (copy == NULL || archs == NULL || compile_only == NULL)
+        status = tsw_err_nomem(err);
+    char *name = status == TSW_OK ? strtok_r(copy, ",", &rest) : NULL;
+    for (; status == TSW_OK && name != NULL; name = strtok_r(NULL, ",", &rest)) {
+        if (count == TSW_PLAN_ARCH_MAX) {
+            status = tsw_err_set(err, TSW_ERR_ARG, "--arch: more than %d", TSW_PLAN_ARCH_MAX);
+            break;
+        }
+        status = parse_arch(name, &archs[count], err);
+        for (size_t i = 0; status == TSW_OK && i < count; i++)
+            if (archs[i] == archs[count])
+                status = tsw_err_set(err, TSW_ERR_ARG, "--arch: %s is named twice", name);
+        if (status == TSW_OK) {
+            compile_only[count] = is_compile_only(job, archs[count]);
+            count++;
+        }
+    }
+    if (status == TSW_OK && count == 0)
+        status = tsw_err_set(err, TSW_ERR_ARG, "--arch: no architecture named");
+    if (status == TSW_OK) {
+        tsw_free(job->archs);
+        tsw_free(job->compile_only);
+        job->archs = archs;
+        job->compile_only = compile_only;
+        job->arch_count = count;
+        archs = NULL;
+        compile_only = NULL;
+    }
+    tsw_free(copy);
+    tsw_free(archs);
+    tsw_free(compile_only);
+    return status;
+}
+
+static tsw_status_t print_plan(const char *job_path, const plan_args_t *args, tsw_err_t *err)
+{
+    tsw_fileset_t snapshot = TSW_FILESET_INIT;
+    tsw_job_t *job = NULL;
+    tsw_plan_t *plan = NULL;
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_status_t status = tsw_cli_snapshot(job_path, args->kernels, &snapshot, err);
+    if (status == TSW_OK)
+        status = tsw_job_read(&snapshot, &job, err);
+    if (status == TSW_OK && args->archs != NULL)
+        status = replace_archs(job, args->archs, err);
+    if (status == TSW_OK)
+        status = tsw_plan_make(job, &plan, err);
+    if (status == TSW_OK) {
+        if (args->json)
+            tsw_plan_json(plan, &out);
+        else
+            tsw_plan_print(plan, &out);
+        if (!tsw_buf_ok(&out))
+            status = tsw_err_nomem(err);
+        else
+            fputs(tsw_buf_text(&out), stdout);
+    }
+    tsw_buf_fini(&out);
+    tsw_plan_free(plan);
+    tsw_job_free(job);
+    tsw_fileset_fini(&snapshot);
+    return status;
+}
+
+int tsw_cli_plan(int argc, char **argv)
+{
+    plan_args_t args = {0};
+    const tsw_option_t options[] = {
+        {"arch", 'a', "A,..", TSW_OPTION_TEXT, &args.archs,
+         "Plan for these, e.g. sm_90,sm_80 (default: the job's)", NULL},
+        {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.kernels,
+         "Where packs named by a bare word are (default: the shipped ones)", NULL},
+        {"json", 0, NULL, TSW_OPTION_FLAG, &args.json, "Print JSON (default: text)", NULL},
+    };
+    const tsw_cli_spec_t spec = {
+        .command = "plan",
+        .usage = "JOB",
+        .summary = "Prints what a job would run: cells, configs with the filters that removed some "
+                   "and why, and what it costs. Needs no GPU and no toolchain.",
+        .options = options,
+        .option_count = sizeof(options) / sizeof(options[0]),
+        .min_words = 1,
+        .max_words = 1,
+    };
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    int code = 0;
+    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
+        return code;
+    const tsw_status_t status = print_plan(words.items[0], &args, &err);
+    tsw_words_fini(&words);
+    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("plan", status, &err);
+}

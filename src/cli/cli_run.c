@@ -1,0 +1,183 @@
+#include "base/file.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/linux.h"
+#include "cli/cli_args.h"
+#include "cli/cli_choice.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "cli/cli_input.h"
+#include "cli/cli_signals.h"
+#include "run/run.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    tsw_run_options_t run;
+    const char *kernels;
+} run_args_t;
+
+static void join_words(int argc, char **argv, tsw_buf_t *out)
+{
+    tsw_buf_append_text(out, "tilesweep");
+    for (int i = 0; i < argc; i++)
+        tsw_buf_printf(out, " %s", argv[i]);
+}
+
+static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
+{
+    const double per_s = summary->wall_s > 0 ? (double)summary->configs / summary->wall_s : 0;
+    printf("%s: %zu cells: %zu usable, %zu unusable, %zu skipped, %zu left\n", run_dir,
+           summary->cells, summary->cells_usable, summary->cells_unusable, summary->cells_skipped,
+           summary->cells_left);
+    printf("  %zu configs of cells: %zu ok, %zu alias, %zu failed; %zu builds: %zu made, %zu from "
+           "the cache\n",
+           summary->configs, summary->configs_ok, summary->configs_alias, summary->configs_failed,
+           summary->builds, summary->builds_made, summary->builds_cached);
+    printf("  %.1f s, %.1f configs/s, devices busy %.0f %%\n", summary->wall_s, per_s,
+           100 * summary->gpu_busy_ratio);
+}
+
+/* Reduces what the run folder holds: prints it, and writes tables when the job is for release. */
+static tsw_status_t report(const char *run_dir, tsw_err_t *err)
+{
+    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_dataset_t dataset = {0};
+    tsw_reduction_t *reduction = NULL;
+    tsw_tables_t tables = {0};
+    tsw_buf_t out = TSW_BUF_INIT;
+    char *tables_dir = tsw_path_join(run_dir, "tables");
+    tsw_status_t status =
+        tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
+    if (status == TSW_OK)
+        status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
+    if (status == TSW_OK)
+        status = tsw_cli_choice_print(&dataset, reduction, &out, err);
+    if (status == TSW_OK && strcmp(dataset.meta.purpose, "release") == 0) {
+        status = tsw_tables_make(&dataset, reduction, &tables, err);
+        tsw_buf_append_text(&out, "\n");
+        if (status == TSW_OK)
+            status = tsw_tables_write(&tables, tables_dir, &out, err);
+    }
+    fputs(tsw_buf_text(&out), stdout);
+    tsw_buf_fini(&out);
+    tsw_tables_fini(&tables);
+    tsw_reduction_free(reduction);
+    tsw_dataset_fini(&dataset);
+    tsw_free(tables_dir);
+    return status;
+}
+
+/* Collective; the status is the same on every rank. */
+static tsw_status_t run(tsw_comm_t *comm, const char *job_path, const run_args_t *args,
+                        tsw_run_summary_t *summary, tsw_err_t *err)
+{
+    tsw_fileset_t snapshot = TSW_FILESET_INIT;
+    tsw_status_t status = TSW_OK;
+    if (args->run.run_dir == NULL)
+        status = tsw_err_set(err, TSW_ERR_ARG, "where to? name a folder with -o RUN");
+    else if (tsw_comm_rank(comm) == 0)
+        status = tsw_cli_snapshot(job_path, args->kernels, &snapshot, err);
+    status = tsw_comm_agree(comm, status, err);
+    if (status == TSW_OK) {
+        status = tsw_run(comm, &snapshot, &args->run, summary, err);
+        status = tsw_comm_agree(comm, status, err);
+    }
+    tsw_fileset_fini(&snapshot);
+    return status;
+}
+
+/* Rank 0, after a run: what happened, and the code to leave with. */
+static int conclude(tsw_status_t status, const tsw_run_summary_t *summary, const char *run_dir,
+                    tsw_err_t *err)
+{
+    if (status != TSW_OK) {
+        const int code = (int)tsw_cli_fail("run", status, err);
+        return status == TSW_ERR_FULL ? TSW_EXIT_STOPPED : code;
+    }
+    print_summary(summary, run_dir);
+    if (summary->stopped_early) {
+        printf("stopped early; go on with: tilesweep run ... -o %s --resume\n", run_dir);
+        return TSW_EXIT_STOPPED;
+    }
+    status = report(run_dir, err);
+    if (status != TSW_OK)
+        return (int)tsw_cli_fail("run", status, err);
+    return summary->cells_unusable > 0 ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
+}
+
+static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
+{
+    run_args_t args = {.run = {.device = "auto", .progress = true}};
+    const tsw_option_t options[] = {
+        {"output", 'o', "RUN", TSW_OPTION_TEXT, &args.run.run_dir,
+         "Folder of this run; must be new, or empty, or resumed (no default)", NULL},
+        {"device", 'd', "D", TSW_OPTION_TEXT, &args.run.device,
+         "auto, cuda, sim:NAME[,NAME..] or replay:FILE; only sim: and replay: do without a GPU "
+         "(default: auto)",
+         NULL},
+        {"resume", 'r', NULL, TSW_OPTION_FLAG, &args.run.resume,
+         "Go on with a run that stopped (default: off)", NULL},
+        {"budget", 'b', "TIME", TSW_OPTION_SECONDS, &args.run.budget_s,
+         "Stop, resumable, after this time: 90s, 15m, 8h (default: the job's)", NULL},
+        {"jobs", 'j', "N", TSW_OPTION_COUNT, &args.run.build_jobs,
+         "Builds at a time on each node (default: cores less one per GPU)", NULL},
+        {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.run.toolchain,
+         "Folder with bin/ lib/ include/ of CUDA 13.3 or later (default: TSW_TOOLCHAIN, .deps "
+         "beside the program, CUDA_HOME)",
+         NULL},
+        {"cache", 'c', "DIR", TSW_OPTION_TEXT, &args.run.cache_dir,
+         "Folder of compiled kernels (default: TSW_CACHE, or tilesweep in the user's cache)", NULL},
+        {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.kernels,
+         "Where packs named by a bare word are (default: the shipped ones)", NULL},
+        {"share-gpu", 0, NULL, TSW_OPTION_FLAG, &args.run.allow_shared_gpu,
+         "Let two ranks use one GPU (default: an error)", NULL},
+    };
+    const tsw_cli_spec_t spec = {
+        .command = "run",
+        .usage = "JOB -o RUN",
+        .summary = "Compiles, verifies and times every config of a job, keeps all samples in "
+                   "RUN, and prints the configs to keep. Under mpirun or srun: one rank per GPU.",
+        .notes = "USR1, TERM or INT stop it in an orderly way (exit code 4); --resume goes on.",
+        .options = options,
+        .option_count = sizeof(options) / sizeof(options[0]),
+        .min_words = 1,
+        .max_words = 1,
+        .silent = tsw_comm_rank(comm) > 0,
+    };
+    const int rank = tsw_comm_rank(comm);
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_run_summary_t summary = {0};
+    tsw_buf_t invocation = TSW_BUF_INIT;
+    char node[64];
+    int code = 0;
+    join_words(argc, argv, &invocation); /* parsing may permute them */
+    if (tsw_cli_parse(&spec, argc, argv, &words, &code)) {
+        tsw_node_name(node, sizeof(node));
+        tsw_log_setup(words.level, tsw_comm_size(comm) > 1 ? rank : -1, node);
+        args.run.invocation = tsw_buf_text(&invocation);
+        tsw_cli_catch_signals();
+        const tsw_status_t status = run(comm, words.items[0], &args, &summary, &err);
+        if (rank == 0)
+            code = conclude(status, &summary, args.run.run_dir, &err);
+    }
+    tsw_words_fini(&words);
+    tsw_buf_fini(&invocation);
+    return code;
+}
+
+int tsw_cli_run(int argc, char **argv)
+{
+    tsw_comm_t *comm = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    const tsw_status_t status = tsw_comm_open(&comm, &err);
+    if (status != TSW_OK)
+        return (int)tsw_cli_fail("run", status, &err);
+    const int rank = tsw_comm_rank(comm);
+    const int code = run_on_ranks(comm, argc, argv);
+    fflush(stdout);
+    tsw_comm_close(comm);
+    return rank == 0 ? code : TSW_EXIT_DONE; /* another rank's code would get rank 0 killed */
+}

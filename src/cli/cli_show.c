@@ -1,0 +1,202 @@
+#include "base/text.h"
+#include "cli/cli_args.h"
+#include "cli/cli_choice.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "cli/cli_grid.h"
+#include "cli/cli_input.h"
+#include "pack/arch.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct {
+    const char *pack, *arch, *shape, *variant, *outcome;
+    const char *format;
+} show_args_t;
+
+/* Every word of the filter stands in the text: "M=128 N=64" finds "M=128 N=64 K=32". */
+static bool has_words(const char *text, const char *filter)
+{
+    while (*filter != '\0') {
+        const size_t length = strcspn(filter, " ");
+        const char *at = text;
+        bool found = false;
+        while (!found && *at != '\0') {
+            const size_t word = strcspn(at, " ");
+            found = word == length && memcmp(at, filter, length) == 0;
+            at += word;
+            at += *at == ' ' ? 1 : 0;
+        }
+        if (length > 0 && !found)
+            return false;
+        filter += length;
+        filter += *filter == ' ' ? 1 : 0;
+    }
+    return true;
+}
+
+static bool wants_cell(const show_args_t *args, const tsw_cell_result_t *cell)
+{
+    char arch[16];
+    return (args->pack == NULL || strcmp(args->pack, cell->pack) == 0) &&
+           (args->arch == NULL || strcmp(args->arch, tsw_arch_format(cell->arch, arch)) == 0) &&
+           (args->shape == NULL || has_words(cell->shape, args->shape)) &&
+           (args->variant == NULL || has_words(cell->variant, args->variant));
+}
+
+static bool is_timed(const tsw_config_result_t *config)
+{
+    return config->time_ns.n > 0;
+}
+
+static double or_nan(bool known, double value)
+{
+    return known ? value : (double)NAN;
+}
+
+static const tsw_column_t columns[] = {
+    {"pack", false, 0},        {"arch", false, 0},      {"variant", false, 0},
+    {"shape", false, 0},       {"config", false, 0},    {"outcome", false, 0},
+    {"mode", false, 0},        {"samples", true, 0},    {"median_ns", true, 0},
+    {"low_ns", true, 0},       {"high_ns", true, 0},    {"mean_ns", true, 0},
+    {"std_ns", true, 0},       {"x_baseline", true, 3}, {"regret", true, 4},
+    {"tie", true, 0},          {"registers", true, 0},  {"spill_bytes", true, 0},
+    {"shared_bytes", true, 0}, {"compile_ms", true, 0}, {"gpu", false, 0},
+    {"node", false, 0},        {"rank", true, 0},       {"detail", false, 0},
+};
+enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+
+static void add_times(tsw_grid_t *grid, const tsw_config_result_t *config)
+{
+    const bool timed = is_timed(config);
+    const tsw_summary_t *time = &config->time_ns;
+    tsw_grid_number(grid, (double)config->record->sample_count);
+    tsw_grid_number(grid, or_nan(timed, time->median));
+    tsw_grid_number(grid, or_nan(timed, config->ci_low_ns));
+    tsw_grid_number(grid, or_nan(timed, config->ci_high_ns));
+    tsw_grid_number(grid, or_nan(timed, time->mean));
+    tsw_grid_number(grid, or_nan(timed, time->std));
+    tsw_grid_number(grid, or_nan(config->vs_baseline.n > 0, exp(-config->vs_baseline.log_ratio)));
+    tsw_grid_number(grid, or_nan(timed, config->regret));
+    tsw_grid_number(grid, or_nan(timed, config->in_tie_set ? 1 : 0));
+}
+
+static void add_row(tsw_grid_t *grid, const tsw_cell_result_t *cell,
+                    const tsw_config_result_t *config)
+{
+    char arch[16];
+    const tsw_build_facts_t *build = &config->record->build;
+    const bool built = build->cubin_bytes > 0;
+    tsw_grid_text(grid, cell->pack);
+    tsw_grid_text(grid, tsw_arch_format(cell->arch, arch));
+    tsw_grid_text(grid, cell->variant);
+    tsw_grid_text(grid, cell->shape);
+    tsw_grid_text(grid, config->config);
+    tsw_grid_text(grid, tsw_outcome_name(config->outcome));
+    tsw_grid_text(grid, cell->gpu.mode);
+    add_times(grid, config);
+    tsw_grid_number(grid, or_nan(built, build->registers));
+    tsw_grid_number(grid, or_nan(built, build->spill_bytes));
+    tsw_grid_number(grid, or_nan(built, build->shared_bytes));
+    tsw_grid_number(grid, or_nan(built && !build->from_cache, (double)build->compile_cpu_ns / 1e6));
+    tsw_grid_text(grid, cell->gpu.name);
+    tsw_grid_text(grid, cell->node);
+    tsw_grid_number(grid, cell->rank);
+    tsw_grid_text(grid, config->detail);
+}
+
+static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
+                               const show_args_t *args, tsw_err_t *err)
+{
+    tsw_grid_t grid = tsw_grid(columns, COLUMN_COUNT);
+    tsw_buf_t out = TSW_BUF_INIT;
+    const tsw_format_t format = tsw_format_parse(args->format);
+    for (size_t i = 0; i < reduction->cell_count; i++) {
+        const tsw_cell_summary_t *cell = &reduction->cells[i];
+        for (size_t k = 0; wants_cell(args, cell->cell) && k < cell->config_count; k++)
+            if (args->outcome == NULL ||
+                strcmp(args->outcome, tsw_outcome_name(cell->configs[k].outcome)) == 0)
+                add_row(&grid, cell->cell, &cell->configs[k]);
+    }
+    if (format == TSW_FORMAT_TEXT) /* files carry the mode in a column */
+        tsw_buf_append_text(&out, tsw_cli_mark(dataset->meta.mode));
+    tsw_status_t status = tsw_grid_render(&grid, format, &out, err);
+    if (status == TSW_OK)
+        fputs(tsw_buf_text(&out), stdout);
+    tsw_buf_fini(&out);
+    tsw_grid_fini(&grid);
+    return status;
+}
+
+static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
+{
+    const char *known[TSW_OUTCOME_COUNT];
+    char text[TSW_ERR_TEXT_MAX];
+    tsw_outcome_t outcome = TSW_OUTCOME_OK;
+    tsw_arch_t arch = 0;
+    if (args->arch != NULL && !tsw_arch_parse(args->arch, &arch))
+        return tsw_err_set(err, TSW_ERR_ARG, "--arch: '%s' is no architecture like sm_90",
+                           args->arch);
+    if (args->outcome == NULL || tsw_outcome_parse(args->outcome, &outcome))
+        return TSW_OK;
+    for (int i = 0; i < TSW_OUTCOME_COUNT; i++)
+        known[i] = tsw_outcome_name((tsw_outcome_t)i);
+    tsw_cli_unknown(text, sizeof(text), "outcome", args->outcome, known, TSW_OUTCOME_COUNT);
+    return tsw_err_set(err, TSW_ERR_ARG, "--outcome: %s", text);
+}
+
+static tsw_status_t show(const tsw_words_t *words, const show_args_t *args, tsw_err_t *err)
+{
+    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_dataset_t dataset = {0};
+    tsw_reduction_t *reduction = NULL;
+    tsw_status_t status = check_filters(args, err);
+    if (status == TSW_OK)
+        status = tsw_cli_read(words->items, words->count, &dataset, err);
+    if (status == TSW_OK)
+        status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
+    if (status == TSW_OK)
+        status = print_rows(&dataset, reduction, args, err);
+    tsw_reduction_free(reduction);
+    tsw_dataset_fini(&dataset);
+    return status;
+}
+
+int tsw_cli_show(int argc, char **argv)
+{
+    show_args_t args = {.format = "text"};
+    const tsw_option_t options[] = {
+        {"pack", 'p', "NAME", TSW_OPTION_TEXT, &args.pack, "Only this pack (default: all)", NULL},
+        {"arch", 'a', "A", TSW_OPTION_TEXT, &args.arch, "Only this one, e.g. sm_90 (default: all)",
+         NULL},
+        {"shape", 's', "DIMS", TSW_OPTION_TEXT, &args.shape,
+         "Only shapes with these dims, e.g. 'M=128 N=4096' (default: all)", NULL},
+        {"variant", 'V', "WORDS", TSW_OPTION_TEXT, &args.variant,
+         "Only these, e.g. 'dtype=f16 causal=1' (default: all)", NULL},
+        {"outcome", 'O', "NAME", TSW_OPTION_TEXT, &args.outcome,
+         "Only configs that ended so, e.g. ok, wrong_result (default: all)", NULL},
+        {"format", 'f', "F", TSW_OPTION_TEXT, &args.format, "text, csv or json (default: text)",
+         tsw_format_names},
+    };
+    const tsw_cli_spec_t spec = {
+        .command = "show",
+        .usage = "RUN|SWEEP.h5...",
+        .summary = "A row per config of every cell: outcome, median with its 95 % interval, mean "
+                   "and standard deviation in ns per launch, speed against the baseline, regret "
+                   "against the best as a ratio, and what the compiler made.",
+        .options = options,
+        .option_count = sizeof(options) / sizeof(options[0]),
+        .min_words = 1,
+        .max_words = SIZE_MAX,
+    };
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    int code = 0;
+    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
+        return code;
+    const tsw_status_t status = show(&words, &args, &err);
+    tsw_words_fini(&words);
+    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("show", status, &err);
+}

@@ -1,0 +1,21 @@
+#include "cli/cli_signals.h"
+
+#include "run/run.h"
+
+#include <signal.h>
+#include <stddef.h>
+
+static void on_signal(int signo)
+{
+    (void)signo;
+    tsw_run_request_drain();
+}
+
+void tsw_cli_catch_signals(void)
+{
+    static const int signals[] = {SIGUSR1, SIGTERM, SIGINT};
+    struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+        sigaction(signals[i], &action, NULL);
+}

@@ -1,0 +1,76 @@
+/* tilesweep: the command line. One file per subcommand (cli_*.c). */
+#include "cli/cli_args.h"
+#include "cli/cli_commands.h"
+#include "cli/cli_exit.h"
+#include "tsw_version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const tsw_cli_command_t commands[] = {
+    {"plan", "what a job would run, and what it costs", tsw_cli_plan},
+    {"run", "compile, verify and time a job's configs", tsw_cli_run},
+    {"reduce", "at most 8 configs per architecture from runs", tsw_cli_reduce},
+    {"show", "a row per config of a run", tsw_cli_show},
+    {"merge", "one sweep file from runs", tsw_cli_merge},
+    {"check", "validate a run, a sweep file or a table", tsw_cli_check},
+    {"verify", "one pack, one shape: is a config right?", tsw_cli_verify},
+    {"bench", "one pack, one shape: how fast is a config?", tsw_cli_bench},
+    {"devices", "what is here, and what is missing", tsw_cli_devices},
+};
+enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
+
+static void print_usage(FILE *out)
+{
+    fprintf(out, "usage: tilesweep COMMAND ...\n\n"
+                 "Tunes CUDA kernels over the GPUs of a cluster: shapes x configs x architectures\n"
+                 "in, a table of at most 8 configs per architecture out.\n\n");
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n'tilesweep COMMAND --help' tells more; 'tilesweep --version' the version.\n"
+                 "Exit codes: 0 done; 1 done, but nothing usable for some cell; 2 usage or input\n"
+                 "file; 3 environment; 4 stopped early, resumable; 70 bug.\n");
+}
+
+static int unknown_command(const char *word)
+{
+    const char *names[COMMAND_COUNT];
+    char text[512];
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        names[i] = commands[i].name;
+    tsw_cli_unknown(text, sizeof(text), word[0] == '-' ? "option" : "command", word, names,
+                    COMMAND_COUNT);
+    fprintf(stderr, "tilesweep: %s\ntry 'tilesweep --help'\n", text);
+    return TSW_EXIT_USAGE;
+}
+
+static int dispatch(int argc, char **argv)
+{
+    const char *word = argc > 1 ? argv[1] : NULL;
+    if (word == NULL) {
+        print_usage(stderr);
+        return TSW_EXIT_USAGE;
+    }
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+        print_usage(stdout);
+        return TSW_EXIT_DONE;
+    }
+    if (strcmp(word, "--version") == 0) {
+        printf("tilesweep %s\n", TSW_VERSION);
+        return TSW_EXIT_DONE;
+    }
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return commands[i].main(argc - 1, argv + 1);
+    return unknown_command(word);
+}
+
+int main(int argc, char **argv)
+{
+    int code = dispatch(argc, argv);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        perror("tilesweep: standard output");
+        code = code == TSW_EXIT_DONE ? TSW_EXIT_ENV : code;
+    }
+    return code;
+}
