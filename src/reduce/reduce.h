@@ -1,4 +1,16 @@
-/* Winners, ties, and at most 8 configs per pack and arch. A pure function of the set of results. */
+/* Winners, ties, and at most 8 configs per pack and arch. A pure function of the set of results:
+ * the same for any order of records, rounds and samples. docs/reduction.md has the rules in full.
+ *
+ * Usable   outcome ok and at least one sample of stage round; an alias has the values of the record
+ *          that it names. Warm-up samples decide nothing.
+ * Winner   lowest median among usable configs that are no alias; equal medians: the baseline, then
+ *          the first canonical text.
+ * Tie set  configs whose paired log ratio to the winner (median over common rounds) is at most
+ *          log(1 + indifference), and those whose interval of that ratio reaches 0 or below while
+ *          the ratio is at most log(1 + 4 indifference). Without common rounds the ratio of the
+ *          medians decides alone. The winner is in its tie set.
+ * Regret   0 in the tie set, else exp(paired log ratio) - 1; infinite where a config is unusable.
+ */
 #ifndef TSW_REDUCE_REDUCE_H
 #define TSW_REDUCE_REDUCE_H
 
@@ -8,12 +20,14 @@
 typedef struct {
     const char *config; /* canonical text; borrowed from the dataset */
     tsw_outcome_t outcome;
+    bool usable; /* has times; the fields below are zero otherwise */
+    bool is_alias;
     const char *detail;
-    tsw_summary_t time_ns;  /* per launch, decisive rounds only */
+    tsw_summary_t time_ns; /* per launch, decisive rounds only */
     double ci_low_ns, ci_high_ns, ci_confidence;
     tsw_paired_t vs_best;     /* log(this / winner) over paired rounds */
     tsw_paired_t vs_baseline; /* log(this / baseline) */
-    double regret;            /* against the winner; 0 inside the tie set */
+    double regret;            /* against the winner; 0 inside the tie set; infinite: unusable */
     bool in_tie_set;
     const tsw_record_t *record; /* borrowed */
 } tsw_config_result_t;
@@ -22,52 +36,62 @@ typedef struct {
     const tsw_cell_result_t *cell; /* borrowed */
     tsw_config_result_t *configs;
     size_t config_count;
-    int32_t winner; /* index; -1: no usable config */
-    int32_t baseline;
-    double speedup; /* baseline / winner, paired; 0 when either is missing */
+    int32_t winner;     /* index; -1: no usable config */
+    int32_t baseline;   /* index of config_index 0; -1: no such record */
+    uint32_t tie_count; /* configs in the tie set besides the winner */
+    bool compile_only;  /* built, never timed: a winner was not to be expected */
+    double speedup;     /* baseline / winner, paired; 0 when either is missing */
     double speedup_low, speedup_high;
     double roof_ratio; /* 0: no roof known */
 } tsw_cell_summary_t;
 
+/* A winner that the selected set left out, although it costs. */
+typedef struct {
+    const char *config;  /* canonical text; borrowed */
+    size_t cell_count;   /* cells that it won and that now pay */
+    double worst_regret; /* of the choice in those cells */
+} tsw_dropped_winner_t;
+
 /* The choice of one table: a pack on an arch (over all its dtypes and flags unless the pack
- * declares separate tables). */
+ * declares separate tables). A cell without a usable config is in no group; a group has a cell. */
 typedef struct {
     const char *pack;
     uint32_t arch;
     const char *variant;   /* NULL: all variants of the pack */
-    const char **selected; /* canonical texts, baseline first; at most max_configs */
+    const char **selected; /* canonical texts, baseline first, then by text; at most max_configs */
     size_t selected_count;
-    size_t candidate_count;
-    double mean_regret, worst_regret;   /* of the selected set over the cells, weighted mean */
-    double full_mean_regret, full_worst_regret; /* of the whole space: 0 by construction, or the
-                                                   regret of ties */
-    double baseline_mean_regret, baseline_worst_regret;
-    const tsw_cell_summary_t **cells; /* borrowed */
+    size_t candidate_count;           /* configs usable in some cell */
+    double mean_regret, worst_regret; /* of the selected set over the cells, weighted mean */
+    double full_mean_regret, full_worst_regret;         /* of the whole space: 0 by construction */
+    double baseline_mean_regret, baseline_worst_regret; /* infinite: unusable in some cell */
+    const tsw_cell_summary_t **cells;                   /* borrowed */
     size_t cell_count;
-    uint32_t *choice; /* per cell: index in selected */
-    double *choice_regret;
-    size_t dropped_winner_count; /* winners of a cell that did not fit */
+    uint32_t *choice;      /* per cell: index in selected; UINT32_MAX: none of them is usable */
+    double *choice_regret; /* per cell; infinite where there is no choice */
+    tsw_dropped_winner_t *dropped_winners; /* by text */
+    size_t dropped_winner_count;
 } tsw_group_t;
 
 typedef struct {
     tsw_cell_summary_t *cells;
     size_t cell_count;
     tsw_group_t *groups;
-    size_t group_count;
-    tsw_key_t digest; /* of the record set */
+    size_t group_count;      /* by pack, arch, variant */
+    size_t incomplete_count; /* cells left out, since not every config has its outcome */
+    tsw_key_t digest;        /* of the record set */
 } tsw_reduction_t;
 
 typedef struct {
-    size_t max_configs;   /* 8 */
-    double indifference;  /* 0.005: inside it configs are ties */
-    double confidence;    /* 0.95 */
+    size_t max_configs;  /* 8 */
+    double indifference; /* 0.005: inside it configs are ties */
+    double confidence;   /* 0.95 */
 } tsw_reduce_options_t;
 
 /* dataset must be canonical; it must outlive the reduction. separate: packs (by name) whose
- * variants get tables of their own; NULL-terminated, may be NULL. */
+ * variants get tables of their own; NULL-terminated, may be NULL. TSW_ERR_ARG: options out of range
+ * (max_configs at least 1, indifference 0 or more, confidence between 0 and 1). */
 tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,
-                        const char *const *separate, tsw_reduction_t **reduction_p,
-                        tsw_err_t *err);
+                        const char *const *separate, tsw_reduction_t **reduction_p, tsw_err_t *err);
 void tsw_reduction_free(tsw_reduction_t *reduction);
 
 #endif

@@ -5,18 +5,22 @@
 #include "base/buf.h"
 #include "pack/job.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 /* Limits of the rules: 30 for a release, 100 for a probe. */
 #define TSW_SPACE_MAX_RELEASE 30
 #define TSW_SPACE_MAX_PROBE   100
 
 typedef struct {
     int64_t values[TSW_KNOB_MAX]; /* in the order of the pack's knobs */
-    tsw_key_t key;                /* of the canonical text */
+    tsw_key_t key;                /* of the names and values */
 } tsw_config_t;
 
 /* What one filter did, for messages and plan. */
 typedef struct {
-    char *name; /* "arch", "cluster", "power_of_two", "size_guard", "duplicate" or a constraint's */
+    char *name; /* "dtype", "power_of_two", "hint_range", "cluster", a constraint's, "duplicate";
+                   "size_guard" for a shape */
     char *reason;
     size_t in;
     size_t removed;
@@ -31,6 +35,8 @@ typedef struct {
 typedef struct {
     tsw_config_t *configs; /* [0] is the baseline; unique */
     size_t count;
+    size_t listed;        /* before the filters, baseline in */
+    bool baseline_listed; /* the list itself had the baseline */
     tsw_filter_report_t report;
 } tsw_space_t;
 
@@ -42,23 +48,43 @@ typedef struct {
     int64_t static_dims[TSW_DIM_MAX]; /* 0 where the dim is not static */
 } tsw_variant_t;
 
-/* The space of a variant on an arch, after arch filters, baseline first, duplicates out. rows: the
- * job's own space, or NULL for the pack's list. Too many configs for the purpose, a probe whose
- * fixed dimensions vary: TSW_ERR_INPUT with the counts of every filter. */
+/* The space of a variant on an arch: the rows' products in order, then the filters dtype,
+ * power_of_two, hint_range, cluster, the pack's constraints that need no shape, duplicate. Config 0
+ * is the baseline and survives all of them, also when the list lacks it or has it elsewhere. The
+ * rows are the entry's own, else (entry NULL or without rows) those of the pack's list.
+ * A dtype that the arch lacks: TSW_OK and an empty space whose report says so. TSW_ERR_INPUT, with
+ * the counts of every filter: more configs than the purpose allows, no list, a probe that is not
+ * directed (each knob named once as fixed or varied; over the rows the fixed ones are constant and
+ * the varied ones vary). eval is used and left with variables of its own. */
 tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_purpose_t purpose,
                             const tsw_job_entry_t *entry, tsw_eval_t *eval, tsw_space_t *space_p,
                             tsw_err_t *err);
 void tsw_space_fini(tsw_space_t *space);
-void tsw_filter_report_fini(tsw_filter_report_t *report);
+/* True when filters took everything but the baseline. */
+bool tsw_space_only_baseline(const tsw_space_t *space);
 
-/* Shape filters: keep[i] for every config; keep[0] is always true. Adds to report. */
+/* Shape filters: keep[i] for every config; keep[0] is always true. size_guard removes a tile larger
+ * than the dim that it tiles, unless the space has no smaller value of that tile; then come the
+ * constraints that use dims. Filters that removed something are added to report. */
 tsw_status_t tsw_space_filter_shape(const tsw_space_t *space, const tsw_variant_t *variant,
                                     tsw_arch_t arch, const int64_t dims[TSW_DIM_MAX],
                                     tsw_eval_t *eval, bool *keep, tsw_filter_report_t *report,
                                     tsw_err_t *err);
 
-/* "filter size_guard: 12 in, 4 removed (tile beyond the dim)" lines. */
-void tsw_filter_report_print(const tsw_filter_report_t *report, tsw_buf_t *out);
+/* The kept configs in the order to try them, into order[0..*count_p): the baseline, those whose
+ * grid is a multiple of num_ctas, the others; each group in the order of the space. A grid that
+ * cannot be evaluated counts as no multiple. */
+tsw_status_t tsw_space_order_shape(const tsw_space_t *space, const tsw_variant_t *variant,
+                                   tsw_arch_t arch, const int64_t dims[TSW_DIM_MAX],
+                                   tsw_eval_t *eval, const bool *keep, uint32_t *order,
+                                   size_t *count_p, tsw_err_t *err);
+
+/* Copies name and reason. */
+tsw_status_t tsw_filter_report_add(tsw_filter_report_t *report, const char *name,
+                                   const char *reason, size_t in, size_t removed, tsw_err_t *err);
+void tsw_filter_report_fini(tsw_filter_report_t *report);
+/* "filter size_guard: 12 in, 4 removed (tile beyond the dim)" lines, each after indent. */
+void tsw_filter_report_print(const tsw_filter_report_t *report, const char *indent, tsw_buf_t *out);
 
 /* Canonical text "TILE_M=128 TILE_N=64 occupancy=2": knobs in pack order, injective. */
 void tsw_config_format(const tsw_pack_t *pack, const tsw_config_t *config, tsw_buf_t *out);
@@ -73,6 +99,9 @@ void tsw_variant_format(const tsw_variant_t *variant, tsw_buf_t *out);
 /* "M=4096 N=4096 K=4096" */
 void tsw_shape_format(const tsw_pack_t *pack, const int64_t dims[TSW_DIM_MAX], tsw_buf_t *out);
 
+/* Multiprocessors of the largest common device of an arch: for plans, where no device is known. */
+int64_t tsw_space_nominal_sms(tsw_arch_t arch);
+
 /* What a launch of a config looks like on a device with num_sm multiprocessors. */
 typedef struct {
     uint32_t grid[3];
@@ -80,12 +109,15 @@ typedef struct {
     uint32_t shared_bytes;
 } tsw_geometry_t;
 
-/* Sets dims, flags, dtype sizes (ELEM_BYTES), knobs and NUM_SM as variables of eval. config may be
- * NULL (reference, sizes of arguments). */
+/* Makes dims, flags (indices of values), ELEM_BYTES of the dtype, knobs and NUM_SM the variables of
+ * eval, and no others. dims may be NULL: the static ones of the variant only. config may be NULL
+ * (reference, sizes of arguments): no knobs. */
 tsw_status_t tsw_variant_bind(const tsw_variant_t *variant, const int64_t dims[TSW_DIM_MAX],
                               const tsw_config_t *config, int64_t num_sm, tsw_eval_t *eval,
                               tsw_err_t *err);
-/* After tsw_variant_bind. TSW_ERR_OVERFLOW: beyond the limits of a launch, names which. */
+/* After tsw_variant_bind. An absent expression is 1 (shared memory: 0). TSW_ERR_OVERFLOW: beyond
+ * the limits of a launch (grid 2^31-1 x 65535 x 65535, block 1024 x 1024 x 64 and 1024 threads,
+ * all at least 1), names which. */
 tsw_status_t tsw_geometry_of(const tsw_launch_spec_t *spec, tsw_eval_t *eval,
                              tsw_geometry_t *geometry_p, tsw_err_t *err);
 

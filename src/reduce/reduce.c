@@ -1,0 +1,481 @@
+#include "reduce/reduce.h"
+
+#include "base/mem.h"
+#include "reduce/reduce_cell.h"
+#include "reduce/reduce_portfolio.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- candidates of a group ---- */
+
+/* One result of one cell, to be sorted by config. */
+typedef struct {
+    const tsw_config_result_t *result;
+    size_t cell;
+    bool is_alias;
+} entry_t;
+
+/* A config of the group: the entries that have its text. */
+typedef struct {
+    const char *config;
+    const entry_t *entries;
+    size_t entry_count;
+    bool is_baseline;
+    bool is_alias; /* in some cell */
+} candidate_t;
+
+typedef struct {
+    tsw_group_t *group;
+    const tsw_reduce_options_t *options;
+    entry_t *entries;
+    size_t entry_count;
+    candidate_t *candidates;
+    size_t candidate_count;
+    size_t fixed; /* the baseline's index, or SIZE_MAX */
+    double *regret;
+    double *weight;
+    bool *in;
+    uint32_t *selected_index; /* per candidate */
+} group_work_t;
+
+static int compare_entries(const void *a, const void *b)
+{
+    const entry_t *x = a;
+    const entry_t *y = b;
+    int order = strcmp(x->result->config, y->result->config);
+    return order != 0 ? order : (x->cell > y->cell) - (x->cell < y->cell);
+}
+
+/* In order of preference: the baseline, then what was measured itself everywhere, then by text. */
+static int compare_candidates(const void *a, const void *b)
+{
+    const candidate_t *x = a;
+    const candidate_t *y = b;
+    if (x->is_baseline != y->is_baseline)
+        return x->is_baseline ? -1 : 1;
+    if (x->is_alias != y->is_alias)
+        return x->is_alias ? 1 : -1;
+    return strcmp(x->config, y->config);
+}
+
+static tsw_status_t collect_entries(group_work_t *w, tsw_err_t *err)
+{
+    size_t total = 0;
+    for (size_t j = 0; j < w->group->cell_count; j++)
+        total += w->group->cells[j]->config_count;
+    w->entries = tsw_calloc(total, sizeof(*w->entries));
+    if (w->entries == NULL)
+        return tsw_err_nomem(err);
+    for (size_t j = 0; j < w->group->cell_count; j++) {
+        const tsw_cell_summary_t *cell = w->group->cells[j];
+        for (size_t i = 0; i < cell->config_count; i++) {
+            if (cell->configs[i].usable || (int32_t)i == cell->baseline)
+                w->entries[w->entry_count++] = (entry_t){&cell->configs[i], j, false};
+        }
+    }
+    qsort(w->entries, w->entry_count, sizeof(*w->entries), compare_entries);
+    return TSW_OK;
+}
+
+static bool is_baseline_entry(const group_work_t *w, const entry_t *entry)
+{
+    const tsw_cell_summary_t *cell = w->group->cells[entry->cell];
+    return cell->baseline >= 0 && entry->result == &cell->configs[cell->baseline];
+}
+
+static tsw_status_t collect_candidates(group_work_t *w, tsw_err_t *err)
+{
+    w->candidates = tsw_calloc(w->entry_count, sizeof(*w->candidates));
+    if (w->candidates == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < w->entry_count; i++) {
+        const entry_t *entry = &w->entries[i];
+        if (i == 0 || strcmp(entry->result->config, entry[-1].result->config) != 0)
+            w->candidates[w->candidate_count++] =
+                (candidate_t){.config = entry->result->config, .entries = entry};
+        candidate_t *candidate = &w->candidates[w->candidate_count - 1];
+        candidate->entry_count++;
+        candidate->is_baseline = candidate->is_baseline || is_baseline_entry(w, entry);
+        candidate->is_alias = candidate->is_alias || entry->result->is_alias;
+    }
+    qsort(w->candidates, w->candidate_count, sizeof(*w->candidates), compare_candidates);
+    w->fixed = w->candidates[0].is_baseline ? 0 : SIZE_MAX;
+    return TSW_OK;
+}
+
+static tsw_status_t fill_matrix(group_work_t *w, tsw_err_t *err)
+{
+    size_t cells = w->group->cell_count;
+    if (w->candidate_count > SIZE_MAX / cells)
+        return tsw_err_nomem(err);
+    w->regret = tsw_calloc(w->candidate_count * cells, sizeof(*w->regret));
+    w->weight = tsw_calloc(cells, sizeof(*w->weight));
+    w->in = tsw_calloc(w->candidate_count, sizeof(*w->in));
+    w->selected_index = tsw_calloc(w->candidate_count, sizeof(*w->selected_index));
+    if (w->regret == NULL || w->weight == NULL || w->in == NULL || w->selected_index == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < w->candidate_count * cells; i++)
+        w->regret[i] = INFINITY;
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        for (size_t i = 0; i < w->candidates[c].entry_count; i++) {
+            const entry_t *entry = &w->candidates[c].entries[i];
+            w->regret[c * cells + entry->cell] = entry->result->regret;
+        }
+    }
+    for (size_t j = 0; j < cells; j++) {
+        double weight = w->group->cells[j]->cell->weight;
+        w->weight[j] = weight > 0.0 && isfinite(weight) ? weight : 0.0;
+    }
+    return TSW_OK;
+}
+
+/* ---- outcome of a group ---- */
+
+static void mean_and_worst(const group_work_t *w, const double *regret, double *mean_p,
+                           double *worst_p)
+{
+    double sum = 0.0;
+    double weights = 0.0;
+    *worst_p = 0.0;
+    for (size_t j = 0; j < w->group->cell_count; j++) {
+        if (w->weight[j] > 0.0)
+            sum += w->weight[j] * regret[j];
+        weights += w->weight[j];
+        *worst_p = fmax(*worst_p, regret[j]);
+    }
+    *mean_p = weights > 0.0 ? sum / weights : 0.0;
+}
+
+/* Candidates are in order of preference; the table has the baseline, then the others by text. */
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static tsw_status_t list_selected(group_work_t *w, tsw_err_t *err)
+{
+    tsw_group_t *g = w->group;
+    size_t count = 0;
+    for (size_t c = 0; c < w->candidate_count; c++)
+        count += w->in[c];
+    g->selected = tsw_calloc(count, sizeof(*g->selected));
+    if (g->selected == NULL)
+        return tsw_err_nomem(err);
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        if (w->in[c])
+            g->selected[g->selected_count++] = w->candidates[c].config;
+    }
+    size_t head = w->fixed == 0 ? 1 : 0;
+    qsort(g->selected + head, count - head, sizeof(*g->selected), compare_texts);
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        for (size_t i = 0; w->in[c] && i < count; i++) {
+            if (g->selected[i] == w->candidates[c].config)
+                w->selected_index[c] = (uint32_t)i;
+        }
+    }
+    return TSW_OK;
+}
+
+static const tsw_config_result_t *result_in(const group_work_t *w, size_t candidate, size_t cell)
+{
+    const candidate_t *c = &w->candidates[candidate];
+    size_t low = 0;
+    size_t high = c->entry_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (c->entries[middle].cell < cell)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < c->entry_count && c->entries[low].cell == cell ? c->entries[low].result : NULL;
+}
+
+/* Of the selected configs the one with the least regret; among equals the lowest median, then the
+ * first in the table. */
+static void choose(group_work_t *w, size_t cell)
+{
+    tsw_group_t *g = w->group;
+    double best_median = 0.0;
+    g->choice[cell] = UINT32_MAX;
+    g->choice_regret[cell] = INFINITY;
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        double regret = w->regret[c * g->cell_count + cell];
+        if (!w->in[c] || isinf(regret) || regret > g->choice_regret[cell])
+            continue;
+        double median = result_in(w, c, cell)->time_ns.median;
+        if (regret == g->choice_regret[cell] &&
+            (median > best_median ||
+             (median == best_median && w->selected_index[c] > g->choice[cell])))
+            continue;
+        g->choice[cell] = w->selected_index[c];
+        g->choice_regret[cell] = regret;
+        best_median = median;
+    }
+}
+
+static tsw_status_t choose_all(group_work_t *w, tsw_err_t *err)
+{
+    tsw_group_t *g = w->group;
+    g->choice = tsw_calloc(g->cell_count, sizeof(*g->choice));
+    g->choice_regret = tsw_calloc(g->cell_count, sizeof(*g->choice_regret));
+    if (g->choice == NULL || g->choice_regret == NULL)
+        return tsw_err_nomem(err);
+    for (size_t j = 0; j < g->cell_count; j++)
+        choose(w, j);
+    mean_and_worst(w, g->choice_regret, &g->mean_regret, &g->worst_regret);
+    if (w->fixed == 0) {
+        mean_and_worst(w, w->regret, &g->baseline_mean_regret, &g->baseline_worst_regret);
+    } else {
+        g->baseline_mean_regret = INFINITY;
+        g->baseline_worst_regret = INFINITY;
+    }
+    return TSW_OK;
+}
+
+/* Cells that a left-out candidate won and whose choice now costs something. */
+static tsw_dropped_winner_t loss_of(const group_work_t *w, size_t candidate)
+{
+    const tsw_group_t *g = w->group;
+    tsw_dropped_winner_t loss = {.config = w->candidates[candidate].config};
+    for (size_t i = 0; i < w->candidates[candidate].entry_count; i++) {
+        const entry_t *entry = &w->candidates[candidate].entries[i];
+        const tsw_cell_summary_t *cell = g->cells[entry->cell];
+        if (entry->result != &cell->configs[cell->winner] || !(g->choice_regret[entry->cell] > 0.0))
+            continue;
+        loss.cell_count++;
+        loss.worst_regret = fmax(loss.worst_regret, g->choice_regret[entry->cell]);
+    }
+    return loss;
+}
+
+static int compare_dropped(const void *a, const void *b)
+{
+    return strcmp(((const tsw_dropped_winner_t *)a)->config,
+                  ((const tsw_dropped_winner_t *)b)->config);
+}
+
+static tsw_status_t list_dropped(group_work_t *w, tsw_err_t *err)
+{
+    tsw_group_t *g = w->group;
+    size_t capacity = 0;
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        tsw_dropped_winner_t loss = w->in[c] ? (tsw_dropped_winner_t){0} : loss_of(w, c);
+        if (loss.cell_count == 0)
+            continue;
+        if (!TSW_GROW(g->dropped_winners, capacity, g->dropped_winner_count))
+            return tsw_err_nomem(err);
+        g->dropped_winners[g->dropped_winner_count++] = loss;
+    }
+    if (g->dropped_winner_count > 1)
+        qsort(g->dropped_winners, g->dropped_winner_count, sizeof(*g->dropped_winners),
+              compare_dropped);
+    return TSW_OK;
+}
+
+static size_t usable_count(const group_work_t *w)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        bool usable = false;
+        for (size_t i = 0; i < w->candidates[c].entry_count; i++)
+            usable = usable || w->candidates[c].entries[i].result->usable;
+        count += usable;
+    }
+    return count;
+}
+
+static tsw_status_t solve_group(tsw_group_t *group, const tsw_reduce_options_t *options,
+                                tsw_err_t *err)
+{
+    group_work_t w = {.group = group, .options = options};
+    tsw_portfolio_cost_t cost = {0, 0.0};
+    tsw_status_t status = collect_entries(&w, err);
+    if (status == TSW_OK)
+        status = collect_candidates(&w, err);
+    if (status == TSW_OK)
+        status = fill_matrix(&w, err);
+    if (status == TSW_OK) {
+        tsw_portfolio_problem_t problem = {.regret = w.regret,
+                                           .weight = w.weight,
+                                           .candidate_count = w.candidate_count,
+                                           .cell_count = group->cell_count,
+                                           .fixed = w.fixed,
+                                           .max_members = options->max_configs};
+        group->candidate_count = usable_count(&w);
+        status = tsw_portfolio_solve(&problem, w.in, &cost, err);
+    }
+    if (status == TSW_OK)
+        status = list_selected(&w, err);
+    if (status == TSW_OK)
+        status = choose_all(&w, err);
+    if (status == TSW_OK)
+        status = list_dropped(&w, err);
+    tsw_free(w.entries);
+    tsw_free(w.candidates);
+    tsw_free(w.regret);
+    tsw_free(w.weight);
+    tsw_free(w.in);
+    tsw_free(w.selected_index);
+    return status;
+}
+
+/* ---- groups ---- */
+
+static bool is_separate(const char *pack, const char *const *separate)
+{
+    for (size_t i = 0; separate != NULL && separate[i] != NULL; i++) {
+        if (strcmp(separate[i], pack) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* A cell on its way into a group. */
+typedef struct {
+    const tsw_cell_summary_t *summary;
+    const char *variant; /* NULL: the pack has one table for all */
+} member_t;
+
+static int compare_groups(const member_t *a, const member_t *b)
+{
+    const tsw_cell_result_t *x = a->summary->cell;
+    const tsw_cell_result_t *y = b->summary->cell;
+    int order = strcmp(x->pack, y->pack);
+    if (order == 0)
+        order = (x->arch > y->arch) - (x->arch < y->arch);
+    if (order == 0 && a->variant != NULL && b->variant != NULL)
+        order = strcmp(a->variant, b->variant);
+    return order;
+}
+
+static int compare_members(const void *a, const void *b)
+{
+    int order = compare_groups(a, b);
+    const member_t *x = a;
+    const member_t *y = b;
+    return order != 0 ? order : tsw_key_compare(x->summary->cell->key, y->summary->cell->key);
+}
+
+static tsw_status_t add_group(tsw_reduction_t *r, size_t *capacity, const member_t *members,
+                              size_t count, const tsw_reduce_options_t *options, tsw_err_t *err)
+{
+    if (!TSW_GROW(r->groups, *capacity, r->group_count))
+        return tsw_err_nomem(err);
+    tsw_group_t *group = &r->groups[r->group_count++];
+    *group = (tsw_group_t){.pack = members[0].summary->cell->pack,
+                           .arch = members[0].summary->cell->arch,
+                           .variant = members[0].variant};
+    group->cells = tsw_calloc(count, sizeof(*group->cells));
+    if (group->cells == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        group->cells[group->cell_count++] = members[i].summary;
+    return solve_group(group, options, err);
+}
+
+static tsw_status_t make_groups(tsw_reduction_t *r, const tsw_reduce_options_t *options,
+                                const char *const *separate, tsw_err_t *err)
+{
+    member_t *members = tsw_calloc(r->cell_count, sizeof(*members));
+    if (members == NULL)
+        return tsw_err_nomem(err);
+    size_t count = 0;
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const tsw_cell_result_t *cell = r->cells[i].cell;
+        if (r->cells[i].winner >= 0)
+            members[count++] =
+                (member_t){&r->cells[i], is_separate(cell->pack, separate) ? cell->variant : NULL};
+    }
+    if (count > 1)
+        qsort(members, count, sizeof(*members), compare_members);
+    tsw_status_t status = TSW_OK;
+    size_t capacity = 0;
+    for (size_t first = 0; status == TSW_OK && first < count;) {
+        size_t end = first + 1;
+        while (end < count && compare_groups(&members[first], &members[end]) == 0)
+            end++;
+        status = add_group(r, &capacity, &members[first], end - first, options, err);
+        first = end;
+    }
+    tsw_free(members);
+    return status;
+}
+
+static tsw_status_t reduce_cells(tsw_reduction_t *r, const tsw_dataset_t *dataset,
+                                 const tsw_reduce_options_t *options, tsw_err_t *err)
+{
+    r->cells = tsw_calloc(dataset->cell_count, sizeof(*r->cells));
+    if (r->cells == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < dataset->cell_count; i++) {
+        if (!dataset->cells[i].complete) {
+            r->incomplete_count++;
+            continue;
+        }
+        tsw_status_t status =
+            tsw_reduce_cell(&dataset->cells[i], options, &r->cells[r->cell_count], err);
+        if (status != TSW_OK)
+            return status;
+        r->cell_count++;
+    }
+    return TSW_OK;
+}
+
+static tsw_status_t check_options(const tsw_reduce_options_t *o, tsw_err_t *err)
+{
+    if (o->max_configs < 1)
+        return tsw_err_set(err, TSW_ERR_ARG, "reduce: a table needs room for one config");
+    if (!(o->indifference >= 0.0 && o->indifference < 1.0))
+        return tsw_err_set(err, TSW_ERR_ARG, "reduce: indifference %g is not in 0 .. 1",
+                           o->indifference);
+    if (!(o->confidence > 0.0 && o->confidence < 1.0))
+        return tsw_err_set(err, TSW_ERR_ARG, "reduce: confidence %g is not between 0 and 1",
+                           o->confidence);
+    return TSW_OK;
+}
+
+tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,
+                        const char *const *separate, tsw_reduction_t **reduction_p, tsw_err_t *err)
+{
+    tsw_status_t status = check_options(options, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_reduction_t *r = tsw_calloc(1, sizeof(*r));
+    if (r == NULL)
+        return tsw_err_nomem(err);
+    status = tsw_dataset_digest(dataset, &r->digest, err);
+    if (status == TSW_OK)
+        status = reduce_cells(r, dataset, options, err);
+    if (status == TSW_OK)
+        status = make_groups(r, options, separate, err);
+    if (status == TSW_OK)
+        *reduction_p = r;
+    else
+        tsw_reduction_free(r);
+    return status;
+}
+
+static void group_fini(tsw_group_t *group)
+{
+    tsw_free(group->selected);
+    tsw_free(group->cells);
+    tsw_free(group->choice);
+    tsw_free(group->choice_regret);
+    tsw_free(group->dropped_winners);
+}
+
+void tsw_reduction_free(tsw_reduction_t *reduction)
+{
+    if (reduction == NULL)
+        return;
+    for (size_t i = 0; i < reduction->cell_count; i++)
+        tsw_reduce_cell_fini(&reduction->cells[i]);
+    for (size_t i = 0; i < reduction->group_count; i++)
+        group_fini(&reduction->groups[i]);
+    tsw_free(reduction->cells);
+    tsw_free(reduction->groups);
+    tsw_free(reduction);
+}

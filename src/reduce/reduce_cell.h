@@ -1,0 +1,12 @@
+/* One cell: times, winner, ties, regrets. Private to reduce. */
+#ifndef TSW_REDUCE_REDUCE_CELL_H
+#define TSW_REDUCE_REDUCE_CELL_H
+
+#include "reduce/reduce.h"
+
+/* The summary borrows from cell; free with tsw_reduce_cell_fini. */
+tsw_status_t tsw_reduce_cell(const tsw_cell_result_t *cell, const tsw_reduce_options_t *options,
+                             tsw_cell_summary_t *summary_p, tsw_err_t *err);
+void tsw_reduce_cell_fini(tsw_cell_summary_t *summary);
+
+#endif

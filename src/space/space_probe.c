@@ -1,0 +1,77 @@
+#include "space/space_probe.h"
+
+#include "base/text.h"
+#include "pack/place.h"
+
+#include <string.h>
+
+typedef enum { ROLE_NONE, ROLE_FIXED, ROLE_VARIED } role_t;
+
+static tsw_status_t name_roles(const tsw_pack_t *pack, const tsw_job_entry_t *entry,
+                               char *const *names, size_t count, role_t role, role_t *roles,
+                               tsw_err_t *err)
+{
+    const char *known[TSW_KNOB_MAX];
+    for (size_t i = 0; i < pack->knob_count; i++)
+        known[i] = pack->knobs[i].name;
+    for (size_t i = 0; i < count; i++) {
+        int knob = tsw_pack_knob_index(pack, names[i]);
+        if (knob < 0) {
+            const char *nearest = tsw_text_nearest(names[i], known, pack->knob_count);
+            return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                                 "probe: pack %s has no \"%s\"%s%s%s", pack->name, names[i],
+                                 nearest != NULL ? "; did you mean \"" : "",
+                                 nearest != NULL ? nearest : "", nearest != NULL ? "\"?" : "");
+        }
+        if (roles[knob] != ROLE_NONE)
+            return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                                 "probe: %s is named twice as fixed or varied", names[i]);
+        roles[knob] = role;
+    }
+    return TSW_OK;
+}
+
+/* How many values a knob has over the rows: 0, 1, or 2 for more. The baseline counts only where the
+ * rows have it themselves. */
+static int value_count(const tsw_space_t *space, size_t knob)
+{
+    size_t first = space->baseline_listed ? 0 : 1;
+    if (first >= space->count)
+        return 0;
+    for (size_t i = first + 1; i < space->count; i++) {
+        if (space->configs[i].values[knob] != space->configs[first].values[knob])
+            return 2;
+    }
+    return 1;
+}
+
+static tsw_status_t check_knob(const tsw_space_t *space, const tsw_pack_t *pack, size_t knob,
+                               role_t role, const tsw_job_entry_t *entry, tsw_err_t *err)
+{
+    const char *name = pack->knobs[knob].name;
+    if (role == ROLE_NONE)
+        return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                             "probe: say whether %s is fixed or varied", name);
+    int values = value_count(space, knob);
+    if (role == ROLE_FIXED && values > 1)
+        return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                             "probe: %s is fixed, but the rows give it several values", name);
+    if (role == ROLE_VARIED && values == 1)
+        return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                             "probe: %s is varied, but after the filters it has one value", name);
+    return TSW_OK;
+}
+
+tsw_status_t tsw_space_probe_check(const tsw_space_t *space, const tsw_pack_t *pack,
+                                   const tsw_job_entry_t *entry, tsw_err_t *err)
+{
+    role_t roles[TSW_KNOB_MAX] = {ROLE_NONE};
+    tsw_status_t status =
+        name_roles(pack, entry, entry->fixed, entry->fixed_count, ROLE_FIXED, roles, err);
+    if (status == TSW_OK)
+        status =
+            name_roles(pack, entry, entry->varied, entry->varied_count, ROLE_VARIED, roles, err);
+    for (size_t i = 0; status == TSW_OK && i < pack->knob_count; i++)
+        status = check_knob(space, pack, i, roles[i], entry, err);
+    return status;
+}

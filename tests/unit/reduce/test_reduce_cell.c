@@ -1,0 +1,257 @@
+#include "base/mem.h"
+#include "reduce/reduce.h"
+#include "sample_dataset.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const tsw_reduce_options_t options = {
+    .max_configs = 8, .indifference = 0.005, .confidence = 0.95};
+
+static tsw_reduction_t *reduced(tsw_dataset_t *dataset)
+{
+    tsw_reduction_t *r = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_dataset_canonicalise(dataset);
+    if (tsw_reduce(dataset, &options, NULL, &r, &err) != TSW_OK)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+static void assert_near(double value, double wanted, double within)
+{
+    if (!(fabs(value - wanted) <= within))
+        fail_msg("%.17g is not %.17g", value, wanted);
+}
+
+static tsw_cell_result_t *new_cell(tsw_dataset_t *dataset)
+{
+    *dataset = sample_dataset_new();
+    return sample_dataset_cell(dataset, "matmul", "dtype=f16", "M=64", 90);
+}
+
+static void test_cell_winner_is_the_lowest_median(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 2000000);
+    sample_dataset_timed(cell, "T=2", 1000000);
+    sample_dataset_timed(cell, "T=3", 1100000);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 1);
+    assert_int_equal(s->baseline, 0);
+    assert_int_equal(s->tie_count, 0);
+    assert_near(s->speedup, 2.0, 1e-9);
+    assert_true(s->speedup_low <= s->speedup && s->speedup <= s->speedup_high);
+    assert_near(s->configs[2].regret, 0.1, 1e-9);
+    assert_near(s->configs[0].regret, 1.0, 1e-9);
+    assert_true(s->configs[1].in_tie_set && s->configs[1].regret == 0.0);
+    assert_near(s->configs[2].vs_baseline.log_ratio, log(0.55), 1e-9);
+    assert_int_equal(s->configs[1].time_ns.n, 10);
+    assert_true(s->configs[1].ci_low_ns <= s->configs[1].time_ns.median);
+    assert_true(s->configs[1].ci_confidence >= 0.95);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_warm_up_and_fixed_samples_decide_nothing(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    tsw_record_t *slow = sample_dataset_timed(cell, "T=2", 1500000);
+    for (uint32_t i = 0; i < 50; i++) {
+        sample_dataset_sample(slow, TSW_STAGE_WARMUP, i, 10);
+        sample_dataset_sample(slow, TSW_STAGE_FIXED, i, 10);
+    }
+    tsw_record_t *only_warm = sample_dataset_record(cell, "T=3", TSW_OUTCOME_OK);
+    sample_dataset_sample(only_warm, TSW_STAGE_WARMUP, 0, 10);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 0);
+    assert_false(r->cells[0].configs[2].usable);
+    assert_true(isinf(r->cells[0].configs[2].regret));
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_times_are_per_launch(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 8000000)->launches = 10;
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 1);
+    assert_near(r->cells[0].configs[1].time_ns.min, 800000.0, 1e-6);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_only_ok_configs_are_usable(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 10)->outcome = TSW_OUTCOME_WRONG_RESULT;
+    sample_dataset_timed(cell, "T=3", 10)->outcome = TSW_OUTCOME_SUSPECT;
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 0);
+    assert_near(r->cells[0].speedup, 1.0, 0.0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* Inside 0.5 % is a tie; 0.6 % with a steady difference is none. */
+static void test_cell_ties_by_indifference(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 1004000);
+    sample_dataset_timed(cell, "T=3", 1006000);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_true(s->configs[1].in_tie_set && s->configs[1].regret == 0.0);
+    assert_false(s->configs[2].in_tie_set);
+    assert_near(s->configs[2].regret, 0.006, 1e-6);
+    assert_int_equal(s->tie_count, 1);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* Rounds that swing: 1 % apart in the middle, but not told apart; 4 % apart is never a tie. */
+static void test_cell_ties_by_noise_up_to_a_limit(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    tsw_record_t *a = sample_dataset_record(cell, "T=1", TSW_OUTCOME_OK);
+    tsw_record_t *b = sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK);
+    tsw_record_t *c = sample_dataset_record(cell, "T=3", TSW_OUTCOME_OK);
+    a = &cell->records[0];
+    b = &cell->records[1];
+    for (uint32_t round = 0; round < 10; round++) {
+        uint64_t swing = round % 3 == 0 ? 30000 : 0;
+        sample_dataset_sample(a, TSW_STAGE_ROUND, round, 1000000 + swing);
+        sample_dataset_sample(b, TSW_STAGE_ROUND, round, 1010000);
+        sample_dataset_sample(c, TSW_STAGE_ROUND, round, round % 3 == 0 ? 1000000 : 1040000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 0);
+    assert_true(s->configs[1].vs_best.low < 0.0);
+    assert_true(s->configs[1].vs_best.log_ratio > log1p(0.005));
+    assert_true(s->configs[1].in_tie_set);
+    assert_true(s->configs[2].vs_best.low < 0.0);
+    assert_false(s->configs[2].in_tie_set);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_equal_medians_prefer_the_baseline(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=9", 1000000);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_alias_has_the_values_of_its_target(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_record(cell, "T=0", TSW_OUTCOME_ALIAS)->alias_of = 1;
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_ALIAS)->alias_of = 3;
+    sample_dataset_record(cell, "T=3", TSW_OUTCOME_COMPILE_FAILED);
+    sample_dataset_record(cell, "T=4", TSW_OUTCOME_ALIAS)->alias_of = 4;
+    sample_dataset_record(cell, "T=5", TSW_OUTCOME_ALIAS)->alias_of = 77;
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 1);
+    assert_true(s->configs[0].usable && s->configs[0].is_alias);
+    assert_true(s->configs[0].time_ns.median == s->configs[1].time_ns.median);
+    assert_true(s->configs[0].in_tie_set);
+    assert_near(s->speedup, 1.0, 0.0);
+    for (int i = 2; i <= 5; i++)
+        assert_false(s->configs[i].usable);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_without_common_rounds_compares_medians(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    tsw_record_t *late = sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK);
+    for (uint32_t round = 20; round < 30; round++)
+        sample_dataset_sample(late, TSW_STAGE_ROUND, round, 500000);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 1);
+    assert_int_equal(r->cells[0].configs[0].vs_best.n, 0);
+    assert_near(r->cells[0].configs[0].regret, 1.0, 1e-3);
+    assert_near(r->cells[0].speedup, 2.0, 1e-3);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_without_usable_config_has_no_winner(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_record(cell, "T=1", TSW_OUTCOME_RUN_TIMEOUT);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_WRONG_RESULT);
+    cell = sample_dataset_cell(&dataset, "matmul", "dtype=f16", "M=64", 120);
+    sample_dataset_record(cell, "T=1", TSW_OUTCOME_COMPILED);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_COMPILE_FAILED);
+    cell = sample_dataset_cell(&dataset, "matmul", "dtype=f16", "M=65", 90);
+    sample_dataset_timed(cell, "T=1", 1000);
+    cell->complete = 0;
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cell_count, 2);
+    assert_int_equal(r->incomplete_count, 1);
+    assert_int_equal(r->group_count, 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(r->cells[i].winner, -1);
+        assert_int_equal(r->cells[i].compile_only, r->cells[i].cell->arch == 120);
+    }
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_cell_winner_is_the_lowest_median),
+        cmocka_unit_test(test_cell_warm_up_and_fixed_samples_decide_nothing),
+        cmocka_unit_test(test_cell_times_are_per_launch),
+        cmocka_unit_test(test_cell_only_ok_configs_are_usable),
+        cmocka_unit_test(test_cell_ties_by_indifference),
+        cmocka_unit_test(test_cell_ties_by_noise_up_to_a_limit),
+        cmocka_unit_test(test_cell_equal_medians_prefer_the_baseline),
+        cmocka_unit_test(test_cell_alias_has_the_values_of_its_target),
+        cmocka_unit_test(test_cell_without_common_rounds_compares_medians),
+        cmocka_unit_test(test_cell_without_usable_config_has_no_winner),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
