@@ -3,24 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KIB = 1024, REGS = 64 * 1024 };
+enum { KIB = 1024, REGISTERS = 64 * 1024 };
 
-/* The compile targets of tileiras 13.5. One KiB of an SM's shared memory is reserved per block. A
- * cluster of 16 needs the non-portable attribute; where no document promises it, 8 stands. */
 static const tsw_arch_traits_t traits[] = {
-    /* arch, smem per SM, per block, registers, threads, blocks, cluster, fp8 */
-    {80, 164 * KIB, 163 * KIB, REGS, 2048, 32, 1, false},
-    {86, 100 * KIB, 99 * KIB, REGS, 1536, 16, 1, false},
-    {87, 164 * KIB, 163 * KIB, REGS, 1536, 16, 1, false},
-    {88, 100 * KIB, 99 * KIB, REGS, 1536, 16, 1, false},
-    {89, 100 * KIB, 99 * KIB, REGS, 1536, 24, 1, true},
-    {90, 228 * KIB, 227 * KIB, REGS, 2048, 32, 16, true},
-    {100, 228 * KIB, 227 * KIB, REGS, 2048, 32, 16, true},
-    {103, 228 * KIB, 227 * KIB, REGS, 2048, 32, 16, true},
-    {107, 228 * KIB, 227 * KIB, REGS, 1024, 16, 8, true},
-    {110, 228 * KIB, 227 * KIB, REGS, 1536, 24, 8, true},
-    {120, 100 * KIB, 99 * KIB, REGS, 1536, 24, 8, true},
-    {121, 100 * KIB, 99 * KIB, REGS, 1536, 24, 8, true},
+#define ROW(_number, _smem, _threads, _blocks, _cluster, _fp8)                                     \
+    {_number, _smem * KIB, (_smem - 1) * KIB, REGISTERS, _threads, _blocks, _cluster, _fp8},
+    TSW_ARCH_MAP(ROW)
+#undef ROW
 };
 
 const tsw_arch_traits_t *tsw_arch_all(size_t *count_p)

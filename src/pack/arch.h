@@ -10,6 +10,23 @@
 
 typedef uint32_t tsw_arch_t; /* compute capability times ten: 90 is sm_90 */
 
+/* The compile targets of tileiras 13.5. One KiB of an SM's shared memory is reserved per block. A
+ * cluster of 16 needs the non-portable attribute; where no document promises it, 8 stands.
+ * X(number, KiB of shared memory per SM, threads per SM, blocks per SM, cluster, fp8) */
+#define TSW_ARCH_MAP(X)                                                                            \
+    X(80, 164, 2048, 32, 1, false)                                                                 \
+    X(86, 100, 1536, 16, 1, false)                                                                 \
+    X(87, 164, 1536, 16, 1, false)                                                                 \
+    X(88, 100, 1536, 16, 1, false)                                                                 \
+    X(89, 100, 1536, 24, 1, true)                                                                  \
+    X(90, 228, 2048, 32, 16, true)                                                                 \
+    X(100, 228, 2048, 32, 16, true)                                                                \
+    X(103, 228, 2048, 32, 16, true)                                                                \
+    X(107, 228, 1024, 16, 8, true)                                                                 \
+    X(110, 228, 1536, 24, 8, true)                                                                 \
+    X(120, 100, 1536, 24, 8, true)                                                                 \
+    X(121, 100, 1536, 24, 8, true)
+
 typedef struct {
     tsw_arch_t arch;
     uint32_t smem_per_sm_bytes;

@@ -96,7 +96,7 @@ typedef struct {
     char *name;
     tsw_expr_t expr; /* true: the config is kept */
     char *reason;
-    bool uses_shape; /* needs dims: a shape filter; else an arch filter */
+    bool uses_shape; /* needs dims that are not static: a shape filter; else an arch filter */
 } tsw_constraint_t;
 
 typedef struct {
