@@ -82,6 +82,11 @@ static tsw_status_t take_key(builder_t *builder, tsw_node_t *node, tsw_err_t *er
     tsw_status_t status = TSW_OK;
     if (node->kind != TSW_NODE_SCALAR)
         status = tsw_place_err(err, TSW_ERR_INPUT, node->place, "a key must be a word");
+    else if (strpbrk(node->text, "()") != NULL)
+        status = tsw_place_err(err, TSW_ERR_INPUT, node->place,
+                               "'%.60s' is no key: inside { } or [ ] an expression with a comma "
+                               "needs quotes",
+                               node->text);
     else if (map->count >= TSW_NODE_KEYS_MAX)
         status = tsw_place_err(err, TSW_ERR_INPUT, node->place, "a map has at most %d keys",
                                TSW_NODE_KEYS_MAX);

@@ -81,6 +81,7 @@ static void test_bad_yaml_says_where(void **state)
         {"# only a comment\n", "the file is empty"},
         {"a: 1\nb: 2\na: 3\n", "a.yaml:3:1: key 'a' is there twice, first in line 1"},
         {"a: &x 1\n", "a.yaml:1:4: anchors (&x)"},
+        {"a: {row: ceildiv(M, 8) * 8}\n", "a.yaml:1:21: '8) * 8' is no key: inside { }"},
         {"a: *x\n", "a.yaml:1:4: aliases (*x)"},
         {"a: !!str 1\n", "a.yaml:1:4: tags"},
         {"a: !mine [1]\n", "a.yaml:1:4: tags"},

@@ -1,5 +1,6 @@
 #include "pack/pack.h"
 
+#include "base/file.h"
 #include "base/mem.h"
 #include "pack_text.h"
 
@@ -22,13 +23,11 @@ static tsw_status_t read_yaml(const char *yaml, tsw_pack_t **pack_p, tsw_err_t *
 static void test_matmul_reads_as_it_comes(void **state)
 {
     (void)state;
-    char *yaml = tsw_test_source_file("kernels/matmul/kernel.yaml");
     tsw_fileset_t files = TSW_FILESET_INIT;
-    assert_int_equal(tsw_fileset_add(&files, "kernel.yaml", yaml, strlen(yaml), NULL), TSW_OK);
-    assert_int_equal(tsw_fileset_add(&files, "matmul.cu", "", 0, NULL), TSW_OK);
-    assert_int_equal(tsw_fileset_add(&files, "reference.cu", "", 0, NULL), TSW_OK);
     tsw_pack_t *pack = NULL;
     tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_fileset_add_dir(&files, "", TSW_SOURCE_DIR "/kernels/matmul", NULL),
+                     TSW_OK);
     if (tsw_pack_read(&files, &pack, &err) != TSW_OK)
         fail_msg("%s", err.text);
     assert_string_equal(pack->name, "matmul");
@@ -44,7 +43,28 @@ static void test_matmul_reads_as_it_comes(void **state)
     assert_false(pack->constraints[0].uses_shape);
     tsw_pack_free(pack);
     tsw_fileset_fini(&files);
-    tsw_free(yaml);
+}
+
+static void test_every_shipped_pack_reads(void **state)
+{
+    (void)state;
+    tsw_names_t names = {0};
+    assert_int_equal(tsw_dir_list(TSW_SOURCE_DIR "/kernels", &names, NULL), TSW_OK);
+    assert_true(names.count > 0);
+    for (size_t i = 0; i < names.count; i++) {
+        tsw_fileset_t files = TSW_FILESET_INIT;
+        tsw_pack_t *pack = NULL;
+        tsw_err_t err = TSW_ERR_INIT;
+        char *dir = tsw_path_join(TSW_SOURCE_DIR "/kernels", names.names[i]);
+        assert_int_equal(tsw_fileset_add_dir(&files, "", dir, NULL), TSW_OK);
+        if (tsw_pack_read(&files, &pack, &err) != TSW_OK)
+            fail_msg("%s: %s", dir, err.text);
+        assert_string_equal(pack->name, names.names[i]);
+        tsw_pack_free(pack);
+        tsw_fileset_fini(&files);
+        tsw_free(dir);
+    }
+    tsw_names_fini(&names);
 }
 
 static void test_every_key_arrives(void **state)
@@ -306,6 +326,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_matmul_reads_as_it_comes),
+        cmocka_unit_test(test_every_shipped_pack_reads),
         cmocka_unit_test(test_every_key_arrives),
         cmocka_unit_test(test_bad_packs_say_what_and_where),
         cmocka_unit_test(test_outputs_are_needed),
