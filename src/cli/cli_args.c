@@ -239,7 +239,8 @@ static tsw_status_t parse_words(parse_t *parse, int argc, char **argv)
     tsw_buf_t doc = TSW_BUF_INIT;
     fill_argp(parse, options);
     const char *notes = parse->spec->notes;
-    tsw_buf_printf(&doc, "%s\v%s", parse->spec->summary, notes != NULL ? notes : "");
+    tsw_buf_printf(&doc, "%s%s%s", parse->spec->summary, notes != NULL ? "\v" : "",
+                   notes != NULL ? notes : "");
     const struct argp argp = {.options = options,
                               .parser = on_key,
                               .args_doc = parse->spec->usage,

@@ -1,10 +1,11 @@
-/* A reduction for people and as release tables. */
+/* A reduction for people. */
 #ifndef TSW_CLI_CHOICE_H
 #define TSW_CLI_CHOICE_H
 
 #include "base/buf.h"
 #include "reduce/reduce.h"
-#include "table/table.h"
+
+#include <stdbool.h>
 
 /* What the command line reduces with: ties within 0.5 %, intervals at 95 %. */
 tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs);
@@ -14,22 +15,13 @@ tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs);
 tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
                                   tsw_buf_t *out, tsw_err_t *err);
 
-typedef struct {
-    tsw_table_t *items; /* one per arch, ascending */
-    size_t count;
-} tsw_tables_t;
+/* The result of the config chosen for the index-th cell of a group; NULL when none is usable. */
+const tsw_config_result_t *tsw_cli_chosen(const tsw_group_t *group, size_t index);
 
-/* TSW_ERR_UNSUPPORTED: the purpose of the run is not release. */
-tsw_status_t tsw_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                             tsw_tables_t *tables_p, tsw_err_t *err);
-void tsw_tables_fini(tsw_tables_t *tables);
+/* How many times as fast as the baseline; NaN when they have no round in common. */
+double tsw_cli_speedup(const tsw_config_result_t *config);
 
-/* DIR/sm_90.json and so on; the folder is made. Names of the files written go to out, a line each.
- */
-tsw_status_t tsw_tables_write(const tsw_tables_t *tables, const char *dir, tsw_buf_t *out,
-                              tsw_err_t *err);
-
-/* Appends a JSON array of the tables. */
-tsw_status_t tsw_tables_json(const tsw_tables_t *tables, tsw_buf_t *out, tsw_err_t *err);
+/* Measuring was asked for, and no config has a time. */
+bool tsw_cli_is_unusable(const tsw_cell_summary_t *cell);
 
 #endif

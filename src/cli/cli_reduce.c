@@ -3,6 +3,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_tables.h"
 
 #include <stdio.h>
 
@@ -15,7 +16,7 @@ typedef struct {
 static bool has_unusable(const tsw_reduction_t *reduction)
 {
     for (size_t i = 0; i < reduction->cell_count; i++)
-        if (reduction->cells[i].winner < 0)
+        if (tsw_cli_is_unusable(&reduction->cells[i]))
             return true;
     return false;
 }

@@ -8,6 +8,7 @@
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "cli/cli_signals.h"
+#include "cli/cli_tables.h"
 #include "run/run.h"
 
 #include <stdio.h>

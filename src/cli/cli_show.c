@@ -48,7 +48,7 @@ static bool wants_cell(const show_args_t *args, const tsw_cell_result_t *cell)
 
 static bool is_timed(const tsw_config_result_t *config)
 {
-    return config->time_ns.n > 0;
+    return config->usable;
 }
 
 static double or_nan(bool known, double value)
@@ -78,7 +78,7 @@ static void add_times(tsw_grid_t *grid, const tsw_config_result_t *config)
     tsw_grid_number(grid, or_nan(timed, config->ci_high_ns));
     tsw_grid_number(grid, or_nan(timed, time->mean));
     tsw_grid_number(grid, or_nan(timed, time->std));
-    tsw_grid_number(grid, or_nan(config->vs_baseline.n > 0, exp(-config->vs_baseline.log_ratio)));
+    tsw_grid_number(grid, tsw_cli_speedup(config));
     tsw_grid_number(grid, or_nan(timed, config->regret));
     tsw_grid_number(grid, or_nan(timed, config->in_tie_set ? 1 : 0));
 }

@@ -32,14 +32,17 @@ static void print_usage(FILE *out)
                  "file; 3 environment; 4 stopped early, resumable; 70 bug.\n");
 }
 
-static int unknown_command(const char *word)
+static int unknown_word(const char *word)
 {
+    static const char *const options[] = {"--help", "--version"};
     const char *names[COMMAND_COUNT];
     char text[512];
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i].name;
-    tsw_cli_unknown(text, sizeof(text), word[0] == '-' ? "option" : "command", word, names,
-                    COMMAND_COUNT);
+    if (word[0] == '-')
+        tsw_cli_unknown(text, sizeof(text), "option", word, options, 2);
+    else
+        tsw_cli_unknown(text, sizeof(text), "command", word, names, COMMAND_COUNT);
     fprintf(stderr, "tilesweep: %s\ntry 'tilesweep --help'\n", text);
     return TSW_EXIT_USAGE;
 }
@@ -62,7 +65,7 @@ static int dispatch(int argc, char **argv)
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(word, commands[i].name) == 0)
             return commands[i].main(argc - 1, argv + 1);
-    return unknown_command(word);
+    return unknown_word(word);
 }
 
 int main(int argc, char **argv)

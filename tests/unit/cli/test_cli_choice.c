@@ -1,0 +1,182 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli_choice.h"
+#include "cli/cli_tables.h"
+#include "sample_dataset.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    tsw_dataset_t dataset;
+    tsw_reduction_t *reduction;
+} fixture_t;
+
+/* Two archs; on sm_90 one shape where b wins, one where nothing works. */
+static fixture_t fixture_new(void)
+{
+    fixture_t f = {.dataset = sample_dataset_new()};
+    tsw_dataset_t *dataset = &f.dataset;
+    tsw_cell_result_t *cell = sample_dataset_cell(dataset, "demo", "dtype=f16", "M=8", 90);
+    sample_dataset_timed(cell, "T=1", 2000000);
+    sample_dataset_timed(cell, "T=2", 1000000);
+    cell = sample_dataset_cell(dataset, "demo", "dtype=f16", "M=9", 90);
+    sample_dataset_record(cell, "T=1", TSW_OUTCOME_WRONG_RESULT);
+    tsw_record_t *record = sample_dataset_record(cell, "T=2", TSW_OUTCOME_COMPILE_FAILED);
+    strcpy(record->detail, "no such type");
+    cell = sample_dataset_cell(dataset, "demo", "dtype=f16", "M=8", 80);
+    sample_dataset_timed(cell, "T=1", 3000000);
+    tsw_dataset_canonicalise(dataset);
+    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    assert_int_equal(tsw_reduce(dataset, &options, NULL, &f.reduction, NULL), TSW_OK);
+    return f;
+}
+
+static void fixture_free(fixture_t *f)
+{
+    tsw_reduction_free(f->reduction);
+    tsw_dataset_fini(&f->dataset);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+    if (strstr(text, part) == NULL)
+        fail_msg("'%s' is not in:\n%s", part, text);
+}
+
+static void test_print_when_simulated_then_says_so_everywhere(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    tsw_buf_t out = TSW_BUF_INIT;
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    const char *text = tsw_buf_text(&out);
+    assert_int_equal(strncmp(text, "SIMULATED", 9), 0);
+    assert_has(text, "demo on sm_90, simulated: 2 of 2 configs for 1 shape\n");
+    assert_has(text, "demo on sm_80, simulated: 1 of 1 configs for 1 shape\n");
+    assert_has(text, "0  T=1  (baseline)");
+    assert_has(text, "baseline alone 100.00 % 100.00 %");
+    tsw_buf_fini(&out);
+    fixture_free(&f);
+}
+
+static void test_print_when_nothing_usable_then_names_why(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    tsw_buf_t out = TSW_BUF_INIT;
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    assert_has(tsw_buf_text(&out), "demo on sm_90, dtype=f16 M=9: nothing usable");
+    assert_has(tsw_buf_text(&out), "1 x compile_failed, first: no such type");
+    assert_has(tsw_buf_text(&out), "1 x wrong_result\n");
+    tsw_buf_fini(&out);
+    fixture_free(&f);
+}
+
+static void test_tables_when_made_then_one_per_arch_and_consistent(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    tsw_tables_t tables = {0};
+    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tables.count, 2);
+    assert_int_equal(tables.items[0].arch, 80);
+    assert_int_equal(tables.items[1].arch, 90);
+    const tsw_table_pack_t *pack = &tables.items[1].packs[0];
+    assert_int_equal(pack->row_count, 1);
+    assert_string_equal(pack->configs[pack->rows[0].config], "T=2");
+    assert_true(pack->rows[0].speedup > 1.9 && pack->rows[0].speedup < 2.1);
+    for (size_t i = 0; i < tables.count; i++) {
+        tsw_buf_t report = TSW_BUF_INIT;
+        tsw_err_t err = TSW_ERR_INIT;
+        size_t faults = 0;
+        tsw_table_check(&tables.items[i], &report, &faults);
+        assert_string_equal(tsw_buf_text(&report), "");
+        assert_int_equal(faults, 0);
+        assert_int_equal(tsw_table_usable(&tables.items[i], &err), TSW_ERR_UNSUPPORTED);
+        tsw_buf_fini(&report);
+    }
+    tsw_tables_fini(&tables);
+    fixture_free(&f);
+}
+
+static void test_tables_when_not_for_release_then_refused(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    tsw_tables_t tables = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_free(f.dataset.meta.purpose);
+    f.dataset.meta.purpose = tsw_strdup("research");
+    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, &err), TSW_ERR_UNSUPPORTED);
+    assert_has(err.text, "research");
+    assert_int_equal(tables.count, 0);
+    fixture_free(&f);
+}
+
+static void test_tables_when_written_then_read_back_equal(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    tsw_tables_t tables = {0};
+    tsw_buf_t names = TSW_BUF_INIT, bytes = TSW_BUF_INIT, again = TSW_BUF_INIT;
+    tsw_table_t table = {0};
+    char dir[] = "/tmp/tsw-test-choice-XXXXXX";
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_tables_write(&tables, dir, &names, NULL), TSW_OK);
+    assert_has(tsw_buf_text(&names), "/sm_80.json\n");
+    assert_has(tsw_buf_text(&names), "/sm_90.json\n");
+    char *path = tsw_path_join(dir, "sm_90.json");
+    assert_int_equal(tsw_file_read(path, &bytes, NULL), TSW_OK);
+    assert_int_equal(tsw_table_read(bytes.data, bytes.size, &table, NULL), TSW_OK);
+    assert_int_equal(tsw_table_write(&table, &again, NULL), TSW_OK);
+    assert_string_equal(tsw_buf_text(&again), tsw_buf_text(&bytes));
+    assert_int_equal(tsw_dir_remove(dir, NULL), TSW_OK);
+    tsw_free(path);
+    tsw_table_fini(&table);
+    tsw_buf_fini(&names);
+    tsw_buf_fini(&bytes);
+    tsw_buf_fini(&again);
+    tsw_tables_fini(&tables);
+    fixture_free(&f);
+}
+
+static void test_tables_when_any_allocation_fails_then_nomem(void **state)
+{
+    (void)state;
+    fixture_t f = fixture_new();
+    for (long n = 1;; n++) {
+        tsw_tables_t tables = {0};
+        tsw_mem_fail_at(n);
+        const tsw_status_t status = tsw_tables_make(&f.dataset, f.reduction, &tables, NULL);
+        tsw_mem_fail_at(0);
+        tsw_tables_fini(&tables);
+        if (status == TSW_OK) {
+            assert_true(n > 10); /* many did fail */
+            break;
+        }
+        assert_int_equal(status, TSW_ERR_NOMEM);
+    }
+    fixture_free(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_print_when_simulated_then_says_so_everywhere),
+        cmocka_unit_test(test_print_when_nothing_usable_then_names_why),
+        cmocka_unit_test(test_tables_when_made_then_one_per_arch_and_consistent),
+        cmocka_unit_test(test_tables_when_not_for_release_then_refused),
+        cmocka_unit_test(test_tables_when_written_then_read_back_equal),
+        cmocka_unit_test(test_tables_when_any_allocation_fails_then_nomem),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
