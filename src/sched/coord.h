@@ -69,7 +69,8 @@ void tsw_coord_free(tsw_coord_t *coord);
 
 /* Events. Actions are appended to out. TSW_ERR_BUG: an event that cannot be (a result of a cell
  * that this rank does not hold); nothing has changed. TSW_ERR_NOMEM: the run must end, only
- * tsw_coord_free is allowed then. After FINISHED all events are accepted and do nothing. */
+ * tsw_coord_free is allowed then. After FINISHED late wishes and builds are accepted and lead to
+ * nothing. */
 tsw_status_t tsw_coord_start(tsw_coord_t *coord, tsw_coord_actions_t *out, tsw_err_t *err);
 /* The rank has room for one more cell (it asks one ahead of the one it measures). */
 tsw_status_t tsw_coord_cell_wanted(tsw_coord_t *coord, uint32_t rank, tsw_coord_actions_t *out,
