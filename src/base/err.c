@@ -58,6 +58,7 @@ tsw_status_t tsw_err_from_errno(int errno_value)
     switch (errno_value) {
     case ENOSPC:
     case EDQUOT:
+    case EFBIG: /* a file size limit is a full disk to its user */
         return TSW_ERR_FULL;
     case ENOENT:
         return TSW_ERR_NOT_FOUND;

@@ -38,8 +38,8 @@ tsw_status_t tsw_err_wrap(tsw_err_t *err, const char *format, ...)
 
 void tsw_err_clear(tsw_err_t *err);
 
-/* Errno to status: ENOSPC and EDQUOT are TSW_ERR_FULL, ENOENT is TSW_ERR_NOT_FOUND, EEXIST is
- * TSW_ERR_EXISTS, ENOMEM is TSW_ERR_NOMEM, all else TSW_ERR_IO. */
+/* Errno to status: ENOSPC, EDQUOT and EFBIG are TSW_ERR_FULL, ENOENT is TSW_ERR_NOT_FOUND, EEXIST
+ * is TSW_ERR_EXISTS, ENOMEM is TSW_ERR_NOMEM, all else TSW_ERR_IO. */
 tsw_status_t tsw_err_from_errno(int errno_value);
 
 /* A broken invariant of ours ends the process with exit code 70; never used for input. */

@@ -62,6 +62,22 @@ static tsw_status_t write_all(int fd, const char *path, const void *bytes, size_
     return TSW_OK;
 }
 
+static void sync_parent(const char *path)
+{
+    char *copy = tsw_strdup(path);
+    if (copy == NULL)
+        return;
+    char *slash = strrchr(copy, '/');
+    if (slash != NULL)
+        *slash = '\0';
+    int fd = open(slash != NULL ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        fsync(fd); /* best effort: some file systems refuse it for folders */
+        close(fd);
+    }
+    tsw_free(copy);
+}
+
 tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
                                    tsw_err_t *err)
 {
@@ -82,29 +98,15 @@ tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t s
     status = write_all(fd, tmp_path, bytes, size, err);
     if (status == TSW_OK && rename(tmp_path, path) != 0)
         status = fail_errno(err, "cannot rename to", path);
-    if (status != TSW_OK)
+    if (status == TSW_OK)
+        sync_parent(path);
+    else
         unlink(tmp_path);
 out:
     if (fd >= 0)
         close(fd);
     tsw_buf_fini(&tmp);
     return status;
-}
-
-static void sync_parent(const char *path)
-{
-    char *copy = tsw_strdup(path);
-    if (copy == NULL)
-        return;
-    char *slash = strrchr(copy, '/');
-    if (slash != NULL)
-        *slash = '\0';
-    int fd = open(slash != NULL ? copy : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        fsync(fd); /* best effort: some file systems refuse it for folders */
-        close(fd);
-    }
-    tsw_free(copy);
 }
 
 tsw_status_t tsw_file_seal(const char *tmp_path, const char *final_path, tsw_err_t *err)

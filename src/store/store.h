@@ -1,4 +1,7 @@
-/* HDF5: sealed segments of one rank, the merged sweep, reading both back. docs/file-format.md. */
+/* HDF5: sealed segments of one rank, the merged sweep, reading both back. docs/file-format.md.
+ *
+ * HDF5 makes and parses files in memory only; reading and writing them is base/file. So a full
+ * disk, a missing lock service or a torn file never meets HDF5. All calls are local. */
 #ifndef TSW_STORE_STORE_H
 #define TSW_STORE_STORE_H
 
@@ -14,33 +17,38 @@ typedef struct tsw_segments tsw_segments_t;
 tsw_status_t tsw_segments_open(const char *run_dir, uint32_t attempt, int rank,
                                const tsw_run_meta_t *meta, tsw_segments_t **segments_p,
                                tsw_err_t *err);
-/* Takes over *result. Seals when due (30 s, or seal_now). */
+/* Takes over *result (not on TSW_ERR_NOMEM). Seals when due: 30 s after the last seal; when that
+ * fails, its status is returned and the result stays queued. */
 tsw_status_t tsw_segments_add(tsw_segments_t *segments, tsw_cell_result_t *result, tsw_err_t *err);
-/* TSW_ERR_FULL: nothing sealed is harmed and the results stay queued. */
+/* Seals what is queued, now. TSW_ERR_FULL: nothing sealed is harmed and the results stay queued.
+ * After 64 segments they are merged into one. */
 tsw_status_t tsw_segments_seal(tsw_segments_t *segments, tsw_err_t *err);
 bool tsw_segments_due(const tsw_segments_t *segments);
-/* Seals what is left. */
+/* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);
 
-/* The attempt's number: the first free parts/aNNNN (exclusive mkdir of attempts/NNNN). */
+/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. */
 tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, tsw_err_t *err);
+/* False once somebody has taken the next number: then this attempt must stop. */
+bool tsw_store_attempt_is_newest(const char *run_dir, uint32_t attempt);
 
-/* Write one file atomically. */
+/* Write one file atomically. Equal datasets give equal bytes. TSW_ERR_FULL. */
 tsw_status_t tsw_store_write(const char *path, const tsw_dataset_t *dataset, tsw_err_t *err);
 
 /* Read a sweep file or one segment. TSW_ERR_CORRUPT, TSW_ERR_VERSION. */
 tsw_status_t tsw_store_read_file(const char *path, tsw_dataset_t *dataset_p, tsw_err_t *err);
-/* Read a run folder (all its segments, torn ones named in *skipped_p, one per line, heap) or a
- * sweep file; canonical. */
+/* Read a run folder or a sweep file; canonical. Of a folder all segments are read, or sweep.h5 when
+ * there are none; segments that are torn are left out and named in *skipped_p, one a line (heap, ""
+ * when none; may be NULL). TSW_ERR_ARG: segments that must not be mixed. TSW_ERR_NOT_FOUND. */
 tsw_status_t tsw_store_read(const char *path, tsw_dataset_t *dataset_p, char **skipped_p,
                             tsw_err_t *err);
 
 /* Check a file or a run folder for consistency: appends a line per fault to report. TSW_OK even
  * with faults; *faults_p counts them. */
-tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report,
-                             tsw_err_t *err);
+tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report, tsw_err_t *err);
 
-/* Raw little-endian bytes of a numeric dataset (fill: dataset of a pack). */
+/* Append the numbers of any HDF5 file's dataset to out as raw little-endian bytes (`fill: dataset`
+ * of a pack). TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
 tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
                                 size_t *element_bytes_p, tsw_err_t *err);
 

@@ -1,0 +1,269 @@
+#include "store/store.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "store/store_folder.h"
+#include "store/store_tables.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Lines shown for one file; all faults are counted. */
+#define SHOWN_PER_FILE 20
+
+static const char *text_of(const tsw_rows_t *configs, uint32_t id)
+{
+    const tsw_config_row_t *row = tsw_rows_at(configs, id);
+    return row->config;
+}
+
+static int compare_configs(const void *a, const void *b)
+{
+    const tsw_config_row_t *left = *(const tsw_config_row_t *const *)a;
+    const tsw_config_row_t *right = *(const tsw_config_row_t *const *)b;
+    int order = strcmp(left->config, right->config);
+    return order != 0 ? order : strcmp(left->key, right->key);
+}
+
+static int compare_config_keys(const void *a, const void *b)
+{
+    const tsw_config_row_t *left = *(const tsw_config_row_t *const *)a;
+    const tsw_config_row_t *right = *(const tsw_config_row_t *const *)b;
+    return strcmp(left->key, right->key);
+}
+
+/* Texts and keys of configs go together one to one. */
+static tsw_status_t check_configs(const tsw_tables_t *tables, tsw_faults_t *faults, tsw_err_t *err)
+{
+    size_t count = tables->configs.count;
+    const tsw_config_row_t **rows = tsw_calloc(count, sizeof(rows[0]));
+    if (rows == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < count; i++)
+        rows[i] = tsw_rows_at(&tables->configs, i);
+    if (count > 1)
+        qsort(rows, count, sizeof(rows[0]), compare_configs);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(rows[i - 1]->config, rows[i]->config) == 0)
+            tsw_fault(faults, "/configs: \"%s\" has the keys %s and %s", rows[i]->config,
+                      rows[i - 1]->key, rows[i]->key);
+    }
+    if (count > 1)
+        qsort(rows, count, sizeof(rows[0]), compare_config_keys);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(rows[i - 1]->key, rows[i]->key) == 0)
+            tsw_fault(faults, "/configs: key %s stands for \"%s\" and \"%s\"", rows[i]->key,
+                      rows[i - 1]->config, rows[i]->config);
+    }
+    tsw_free(rows);
+    return TSW_OK;
+}
+
+/* Equal bits, so that NaN equals NaN. */
+static bool same_number(double a, double b)
+{
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+static void check_derived(const tsw_tables_t *tables, size_t index, double *scratch,
+                          tsw_faults_t *faults)
+{
+    const tsw_record_row_t *row = tsw_rows_at(&tables->records, index);
+    tsw_record_row_t again = *row;
+    tsw_derive_columns(tables->samples + row->first_sample, (size_t)row->n_samples, scratch,
+                       &again);
+    const struct {
+        const char *name;
+        double stored, derived;
+    } columns[] = {
+        {"median_ns", row->median_ns, again.median_ns},
+        {"q1_ns", row->q1_ns, again.q1_ns},
+        {"q3_ns", row->q3_ns, again.q3_ns},
+        {"min_ns", row->min_ns, again.min_ns},
+        {"max_ns", row->max_ns, again.max_ns},
+        {"mean_ns", row->mean_ns, again.mean_ns},
+        {"std_ns", row->std_ns, again.std_ns},
+    };
+    for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++) {
+        if (!same_number(columns[i].stored, columns[i].derived))
+            tsw_fault(faults, "/records[%zu]: %s is %.17g, its samples give %.17g", index,
+                      columns[i].name, columns[i].stored, columns[i].derived);
+    }
+    if (row->n_warmup != again.n_warmup)
+        tsw_fault(faults, "/records[%zu]: n_warmup is %llu, its samples give %llu", index,
+                  (unsigned long long)row->n_warmup, (unsigned long long)again.n_warmup);
+}
+
+static void check_samples(const tsw_tables_t *tables, size_t index, tsw_faults_t *faults)
+{
+    const tsw_record_row_t *row = tsw_rows_at(&tables->records, index);
+    if (row->n_samples > 0 && row->launches == 0)
+        tsw_fault(faults, "/records[%zu]: has samples of 0 launches", index);
+    for (uint64_t i = row->first_sample; i < row->first_sample + row->n_samples; i++) {
+        if (tables->samples[i].stage > TSW_STAGE_FIXED) {
+            tsw_fault(faults, "/samples/stage[%llu]: %u is no stage", (unsigned long long)i,
+                      tables->samples[i].stage);
+            return;
+        }
+    }
+}
+
+static void check_outcome(const tsw_tables_t *tables, const tsw_cell_row_t *cell, size_t index,
+                          tsw_faults_t *faults)
+{
+    const tsw_record_row_t *row = tsw_rows_at(&tables->records, index);
+    if (row->outcome == TSW_OUTCOME_OK && cell->complete && row->n_samples == row->n_warmup)
+        tsw_fault(faults, "/records[%zu]: ok in a complete cell, but never timed", index);
+    if (row->outcome != TSW_OUTCOME_ALIAS)
+        return;
+    for (uint64_t i = cell->first_record; i < cell->first_record + cell->n_records; i++) {
+        const tsw_record_row_t *other = tsw_rows_at(&tables->records, i);
+        if (other->config_index == row->alias_of && other->outcome != TSW_OUTCOME_ALIAS)
+            return;
+    }
+    tsw_fault(faults, "/records[%zu]: alias of config %u, which its cell lacks", index,
+              row->alias_of);
+}
+
+/* Records come in order of their configs, each once. */
+static void check_order(const tsw_tables_t *tables, const tsw_cell_row_t *cell,
+                        tsw_faults_t *faults)
+{
+    for (uint64_t i = cell->first_record + 1; i < cell->first_record + cell->n_records; i++) {
+        const tsw_record_row_t *before = tsw_rows_at(&tables->records, i - 1);
+        const tsw_record_row_t *row = tsw_rows_at(&tables->records, i);
+        if (before->config_index >= row->config_index)
+            tsw_fault(faults, "/records[%llu]: config_index %u follows %u", (unsigned long long)i,
+                      row->config_index, before->config_index);
+        if (before->config == row->config)
+            tsw_fault(faults, "/records[%llu]: config \"%s\" is there twice", (unsigned long long)i,
+                      text_of(&tables->configs, row->config));
+    }
+}
+
+static void check_results(const tsw_tables_t *tables, double *scratch, tsw_faults_t *faults)
+{
+    for (size_t c = 0; c < tables->cells.count; c++) {
+        const tsw_cell_row_t *cell = tsw_rows_at(&tables->cells, c);
+        check_order(tables, cell, faults);
+        for (uint64_t i = cell->first_record; i < cell->first_record + cell->n_records; i++) {
+            check_derived(tables, i, scratch, faults);
+            check_samples(tables, i, faults);
+            check_outcome(tables, cell, i, faults);
+        }
+    }
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* In a sweep each cell stands once. */
+static tsw_status_t check_unique(const tsw_tables_t *tables, tsw_faults_t *faults, tsw_err_t *err)
+{
+    size_t count = tables->cells.count;
+    const char **keys = tsw_calloc(count, sizeof(keys[0]));
+    if (keys == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        const tsw_cell_row_t *cell = tsw_rows_at(&tables->cells, i);
+        keys[i] = cell->key;
+    }
+    if (count > 1)
+        qsort(keys, count, sizeof(keys[0]), compare_keys);
+    for (size_t i = 1; i < count; i++) {
+        if (strcmp(keys[i - 1], keys[i]) == 0)
+            tsw_fault(faults, "/cells: cell %s is there twice", keys[i]);
+    }
+    tsw_free(keys);
+    return TSW_OK;
+}
+
+static size_t longest_record(const tsw_tables_t *tables)
+{
+    uint64_t longest = 0;
+    for (size_t i = 0; i < tables->records.count; i++) {
+        const tsw_record_row_t *row = tsw_rows_at(&tables->records, i);
+        if (row->n_samples > longest)
+            longest = row->n_samples;
+    }
+    return (size_t)longest;
+}
+
+static tsw_status_t check_tables(const tsw_tables_t *tables, bool sweep, tsw_faults_t *faults,
+                                 tsw_err_t *err)
+{
+    tsw_tables_verify(tables, faults);
+    if (faults->count > 0)
+        return TSW_OK; /* the rest relies on ids and ranges */
+    double *scratch = tsw_calloc(longest_record(tables), sizeof(scratch[0]));
+    if (scratch == NULL)
+        return tsw_err_nomem(err);
+    check_results(tables, scratch, faults);
+    tsw_free(scratch);
+    tsw_status_t status = check_configs(tables, faults, err);
+    if (status == TSW_OK && sweep)
+        status = check_unique(tables, faults, err);
+    return status;
+}
+
+static tsw_status_t check_file(const char *path, bool sweep, size_t *faults_p, tsw_buf_t *report,
+                               tsw_err_t *err)
+{
+    tsw_run_meta_t meta = {0};
+    tsw_tables_t tables = {0};
+    tsw_err_t why = TSW_ERR_INIT;
+    tsw_status_t status = tsw_tables_read(path, &meta, &tables, &why);
+    if (status == TSW_ERR_CORRUPT || status == TSW_ERR_VERSION) {
+        tsw_buf_printf(report, "%s\n", why.text);
+        *faults_p += 1;
+        return TSW_OK;
+    }
+    if (status != TSW_OK) {
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    tsw_faults_t faults = {.out = report, .path = path, .show = SHOWN_PER_FILE};
+    status = check_tables(&tables, sweep, &faults, err);
+    if (faults.count > faults.show)
+        tsw_buf_printf(report, "%s: %zu more faults\n", path, faults.count - faults.show);
+    *faults_p += faults.count;
+    tsw_tables_fini(&tables);
+    tsw_run_meta_fini(&meta);
+    return status;
+}
+
+static tsw_status_t check_folder(const char *run_dir, size_t *faults_p, tsw_buf_t *report,
+                                 tsw_err_t *err)
+{
+    tsw_names_t paths = {0};
+    tsw_status_t status = tsw_folder_segments(run_dir, &paths, err);
+    for (size_t i = 0; status == TSW_OK && i < paths.count; i++)
+        status = check_file(paths.names[i], false, faults_p, report, err);
+    char *sweep = tsw_path_join(run_dir, "sweep.h5");
+    if (sweep == NULL) {
+        status = tsw_err_nomem(err);
+    } else if (status == TSW_OK && tsw_path_exists(sweep)) {
+        status = check_file(sweep, true, faults_p, report, err);
+    } else if (status == TSW_OK && paths.count == 0) {
+        tsw_buf_printf(report, "%s: neither parts/*/*.h5 nor sweep.h5\n", run_dir);
+        *faults_p += 1;
+    }
+    tsw_free(sweep);
+    tsw_names_fini(&paths);
+    return status;
+}
+
+tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report, tsw_err_t *err)
+{
+    size_t faults = 0;
+    tsw_status_t status = tsw_path_is_dir(path) ? check_folder(path, &faults, report, err)
+                                                : check_file(path, true, &faults, report, err);
+    if (status == TSW_OK && !tsw_buf_ok(report))
+        status = tsw_err_nomem(err);
+    if (status == TSW_OK)
+        *faults_p = faults;
+    return status;
+}

@@ -1,0 +1,29 @@
+#include "store/store_seal.h"
+
+#include "base/hash.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define SEAL_START "tilesweep 1 "
+
+void tsw_seal_format(const void *bytes, size_t size, char block[TSW_SEAL_SIZE])
+{
+    char key[TSW_KEY_TEXT_SIZE];
+    memset(block, 0, TSW_SEAL_SIZE);
+    snprintf(block, TSW_SEAL_SIZE, SEAL_START "%zu %s\n", size,
+             tsw_key_format(tsw_key_of(bytes, size), key));
+}
+
+tsw_status_t tsw_seal_check(const void *file, size_t size, tsw_err_t *err)
+{
+    const char *found = file;
+    if (size < TSW_SEAL_SIZE || memcmp(found, SEAL_START, strlen(SEAL_START)) != 0)
+        return tsw_err_set(err, TSW_ERR_CORRUPT, "no seal of tilesweep at its start");
+    char expected[TSW_SEAL_SIZE];
+    tsw_seal_format(found + TSW_SEAL_SIZE, size - TSW_SEAL_SIZE, expected);
+    if (memcmp(found, expected, TSW_SEAL_SIZE) != 0)
+        return tsw_err_set(err, TSW_ERR_CORRUPT, "torn or damaged: the seal does not fit the rest");
+    return TSW_OK;
+}

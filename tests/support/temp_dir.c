@@ -1,0 +1,35 @@
+#include "temp_dir.h"
+
+#include "base/file.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static char dir[512];
+
+const char *tsw_temp_dir_make(void)
+{
+    const char *base = getenv("TMPDIR");
+    snprintf(dir, sizeof(dir), "%s/tilesweep-test-XXXXXX", base != NULL ? base : "/tmp");
+    if (mkdtemp(dir) == NULL) {
+        perror(dir);
+        abort();
+    }
+    return dir;
+}
+
+void tsw_temp_dir_remove(void)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    if (tsw_dir_remove(dir, &err) != TSW_OK)
+        fprintf(stderr, "%s\n", err.text);
+}
+
+const char *tsw_temp_path(const char *name)
+{
+    static char paths[8][1024];
+    static unsigned next;
+    char *path = paths[next++ % 8];
+    snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+    return path;
+}
