@@ -21,14 +21,19 @@ static hid_t open_foreign(const char *file)
 /* The type of the numbers in dataset, little-endian; invalid when they are none. */
 static hid_t little_endian_type(hid_t dataset)
 {
-    hid_t type = H5Dget_type(dataset);
-    if (type < 0)
-        return type;
-    H5T_class_t class = H5Tget_class(type);
-    if ((class == H5T_INTEGER || class == H5T_FLOAT) && H5Tset_order(type, H5T_ORDER_LE) >= 0)
-        return type;
-    H5Tclose(type);
-    return H5I_INVALID_HID;
+    hid_t stored = H5Dget_type(dataset);
+    if (stored < 0)
+        return stored;
+    hid_t type = H5I_INVALID_HID;
+    H5T_class_t class = H5Tget_class(stored);
+    if (class == H5T_INTEGER || class == H5T_FLOAT)
+        type = H5Tcopy(stored);
+    H5Tclose(stored);
+    if (type >= 0 && H5Tset_order(type, H5T_ORDER_LE) < 0) {
+        H5Tclose(type);
+        return H5I_INVALID_HID;
+    }
+    return type;
 }
 
 static tsw_status_t read_numbers(hid_t dataset, hid_t type, const char *where, tsw_buf_t *out,

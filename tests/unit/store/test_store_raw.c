@@ -1,0 +1,175 @@
+#include "store/store.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "dataset_maker.h"
+#include "temp_dir.h"
+
+#include <errno.h>
+#include <hdf5.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+/* A file system without a lock service: this takes the place of libc's function in this program,
+ * for HDF5 too. */
+static int flock_calls;
+int flock(int fd, int operation);
+int flock(int fd, int operation)
+{
+    (void)fd;
+    (void)operation;
+    flock_calls++;
+    errno = ENOLCK;
+    return -1;
+}
+
+static void put(hid_t file, const char *name, hid_t type, const void *data, hsize_t rows,
+                hsize_t columns)
+{
+    hsize_t dims[2] = {rows, columns};
+    hid_t space = H5Screate_simple(2, dims, NULL);
+    hid_t dataset = H5Dcreate2(file, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    if (data != NULL)
+        assert_true(H5Dwrite(dataset, H5T_NATIVE_INT, H5S_ALL, H5S_ALL, H5P_DEFAULT, data) >= 0);
+    H5Dclose(dataset);
+    H5Sclose(space);
+}
+
+static void make_file(const char *path)
+{
+    static const int values[6] = {1, 2, 3, -4, 5, 258};
+    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+    assert_true(H5Pset_file_locking(access, false, true) >= 0);
+    hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
+    assert_true(file >= 0);
+    put(file, "i2", H5T_STD_I16LE, values, 2, 3);
+    put(file, "big", H5T_STD_I32BE, values, 2, 3);
+    put(file, "f4", H5T_IEEE_F32LE, values, 3, 2);
+    put(file, "empty", H5T_STD_I32LE, NULL, 0, 3);
+    put(file, "text", H5T_C_S1, NULL, 1, 1);
+    H5Fclose(file);
+    H5Pclose(access);
+}
+
+static tsw_status_t read_raw(const char *dataset, tsw_buf_t *out, size_t *width_p, tsw_err_t *err)
+{
+    tsw_buf_clear(out);
+    return tsw_store_read_raw(tsw_temp_path("data.h5"), dataset, out, width_p, err);
+}
+
+static void test_numbers_come_as_little_endian_bytes(void **state)
+{
+    (void)state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 0;
+    static const uint8_t shorts[] = {1, 0, 2, 0, 3, 0, 0xfc, 0xff, 5, 0, 2, 1};
+    make_file(tsw_temp_path("data.h5"));
+    assert_int_equal(read_raw("/i2", &out, &width, NULL), TSW_OK);
+    assert_int_equal(width, 2);
+    assert_int_equal(out.size, sizeof(shorts));
+    assert_memory_equal(out.data, shorts, sizeof(shorts));
+    assert_int_equal(read_raw("big", &out, &width, NULL), TSW_OK);
+    assert_int_equal(width, 4);
+    assert_int_equal(out.size, 24);
+    assert_int_equal(out.data[20], 2);
+    assert_int_equal(out.data[21], 1);
+    assert_int_equal(read_raw("/f4", &out, &width, NULL), TSW_OK);
+    float values[6];
+    assert_int_equal(out.size, sizeof(values));
+    memcpy(values, out.data, sizeof(values));
+    assert_true(values[3] < -3.5f && values[3] > -4.5f);
+    assert_int_equal(read_raw("/empty", &out, &width, NULL), TSW_OK);
+    assert_int_equal(out.size, 0);
+    tsw_buf_fini(&out);
+}
+
+static void test_what_is_no_numbers_is_refused(void **state)
+{
+    (void)state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 9;
+    tsw_err_t err = TSW_ERR_INIT;
+    make_file(tsw_temp_path("data.h5"));
+    assert_int_equal(read_raw("/text", &out, &width, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "data.h5:/text: neither integers nor"));
+    assert_int_equal(read_raw("/none", &out, &width, &err), TSW_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "data.h5:/none: HDF5: "));
+    assert_int_equal(read_raw("/", &out, &width, &err), TSW_ERR_NOT_FOUND);
+    assert_int_equal(tsw_store_read_raw(tsw_temp_path("no.h5"), "x", &out, &width, &err),
+                     TSW_ERR_NOT_FOUND);
+    assert_int_equal(tsw_file_write_atomic(tsw_temp_path("data.h5"), "x", 1, NULL), TSW_OK);
+    assert_int_equal(read_raw("/i2", &out, &width, &err), TSW_ERR_CORRUPT);
+    assert_int_equal(width, 9);
+    assert_int_equal(out.size, 0);
+    tsw_buf_fini(&out);
+}
+
+static void test_out_of_memory(void **state)
+{
+    (void)state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 0;
+    make_file(tsw_temp_path("data.h5"));
+    for (long n = 1; n <= 3; n++) {
+        tsw_mem_fail_at(n);
+        assert_int_equal(read_raw("/i2", &out, &width, NULL), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
+    }
+    tsw_buf_fini(&out);
+}
+
+/* Locks that fail: our files and those of others are read and written all the same. */
+static void test_no_lock_is_ever_asked_for(void **state)
+{
+    (void)state;
+    const tsw_make_t make = {
+        .seed = 1, .cells = 1, .configs = 1, .rounds = 1, .nodes = 1, .attempt = 1};
+    tsw_dataset_t dataset = tsw_make_dataset(&make);
+    tsw_dataset_t copy = {0};
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 0;
+    make_file(tsw_temp_path("data.h5"));
+    flock_calls = 0;
+    assert_int_equal(tsw_store_write(tsw_temp_path("ours.h5"), &dataset, NULL), TSW_OK);
+    assert_int_equal(tsw_store_read_file(tsw_temp_path("ours.h5"), &copy, NULL), TSW_OK);
+    assert_int_equal(read_raw("/i2", &out, &width, NULL), TSW_OK);
+    assert_int_equal(flock_calls, 0);
+    /* The shim does bite: a plain open fails on it. */
+    assert_true(H5Fopen(tsw_temp_path("data.h5"), H5F_ACC_RDONLY, H5P_DEFAULT) < 0);
+    assert_int_not_equal(flock_calls, 0);
+    tsw_dataset_fini(&copy);
+    tsw_dataset_fini(&dataset);
+    tsw_buf_fini(&out);
+}
+
+static int make_dir(void **state)
+{
+    (void)state;
+    unsetenv("HDF5_USE_FILE_LOCKING");
+    tsw_temp_dir_make();
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    tsw_temp_dir_remove();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers_come_as_little_endian_bytes),
+        cmocka_unit_test(test_what_is_no_numbers_is_refused),
+        cmocka_unit_test(test_out_of_memory),
+        cmocka_unit_test(test_no_lock_is_ever_asked_for),
+    };
+    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+}
