@@ -1,0 +1,25 @@
+#include "base/json.h"
+
+#include <math.h>
+
+void tsw_json_append_text(tsw_buf_t *out, const char *text)
+{
+    tsw_buf_append(out, "\"", 1);
+    for (const char *p = text; *p != '\0'; p++) {
+        if ((unsigned char)*p < 0x20)
+            tsw_buf_printf(out, "\\u%04x", (unsigned)*p);
+        else if (*p == '"' || *p == '\\')
+            tsw_buf_printf(out, "\\%c", *p);
+        else
+            tsw_buf_append(out, p, 1);
+    }
+    tsw_buf_append(out, "\"", 1);
+}
+
+void tsw_json_append_real(tsw_buf_t *out, double value)
+{
+    if (isfinite(value))
+        tsw_buf_printf(out, "%.12g", value);
+    else
+        tsw_buf_append_text(out, "null");
+}
