@@ -16,19 +16,19 @@ typedef struct {
     tsw_build_kind_t kind;
     uint32_t variant;   /* index; unused for tool builds */
     uint32_t config;    /* index in the variant's configs; config builds only */
-    uint32_t arch_mask; /* bit i: for job->archs[i] */
+    uint32_t arch_mask; /* bit i: for job->archs[i]; archs whose cells need it */
     tsw_key_t key;      /* pack folder, kind, variant, config: without toolchain and arch */
 } tsw_build_t;
 
 /* All that shares sources and configs: pack, dtype, flags, static dims. */
 typedef struct {
     tsw_variant_t id;
-    size_t entry; /* of the job */
-    tsw_key_t key;
+    size_t entry;          /* of the job: the first that asks for it */
+    tsw_key_t key;         /* of the pack's bytes, dtype, flags, static dims */
     tsw_config_t *configs; /* union over archs, [0] is the baseline */
     size_t config_count;
-    uint32_t *config_builds; /* build id per config */
-    uint32_t reference_build;
+    uint32_t *config_builds;  /* build id per config; UINT32_MAX: no live cell needs it */
+    uint32_t reference_build; /* UINT32_MAX: no live cell */
     tsw_space_t spaces[TSW_PLAN_ARCH_MAX]; /* per arch of the job; count 0: dtype not there */
 } tsw_plan_variant_t;
 
@@ -39,12 +39,13 @@ typedef struct {
     uint32_t arch_index; /* in job->archs */
     int64_t dims[TSW_DIM_MAX];
     double weight;
-    tsw_key_t key;
-    uint32_t *configs; /* indices in the variant's configs, [0] == 0 is the baseline */
+    tsw_key_t key; /* of the variant, arch, dims and configs */
+    uint32_t *
+        configs; /* NULL when skipped; indices in the variant's configs, [0] == 0 is the baseline */
     size_t config_count;
-    double flops, bytes;  /* of one launch */
-    double cost_ns;       /* expected device time, for order and progress */
-    char *skip_reason;    /* "empty", "no f16..": never leased; NULL: live */
+    double flops, bytes; /* of one launch */
+    double cost_ns;      /* expected device time, for order and progress */
+    char *skip_reason;   /* "empty", "no f16..": never leased; NULL: live */
     bool compile_only;
     tsw_filter_report_t report; /* shape filters */
 } tsw_cell_t;
@@ -57,24 +58,29 @@ typedef struct {
     size_t build_count;
     tsw_cell_t *cells; /* largest expected cost first within each arch */
     size_t cell_count;
-    tsw_key_t key; /* digest of all keys: equal on every rank and for a resume */
+    size_t duplicate_count; /* cells that the job asks for again; dropped */
+    tsw_key_t key; /* digest of all that makes results: equal on every rank and for a resume, and
+                      for any order of the entries of a job */
 } tsw_plan_t;
 
-/* TSW_ERR_INPUT: a space too large, a shape that is negative or over int64 or over the pack's
- * largest element count, an arch without any config... with counts of the filters and the place
- * in the job file. A shape with a 0 element is a skipped cell. */
+/* TSW_ERR_INPUT with the place in the job file: a space too large (with the counts of the filters),
+ * a shape that is negative, or with a buffer over 64 bits or over the pack's largest element count,
+ * no cell left because no arch has the dtype. A shape with a 0 is a skipped cell, so is a cell
+ * whose dtype the arch lacks. The same cell twice is planned once, with the larger weight. */
 tsw_status_t tsw_plan_make(const tsw_job_t *job, tsw_plan_t **plan_p, tsw_err_t *err);
 void tsw_plan_free(tsw_plan_t *plan);
 
 /* For each cell whether the dataset holds its complete result, so that a resume may skip it: every
- * config has a record and none is to be tried again. done has plan->cell_count entries. */
+ * config has a record and none is to be tried again. The dataset must be canonical; done has
+ * plan->cell_count entries. */
 void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool *done);
 
-/* The plan for people (`plan`) and for files (plan.json). */
+/* The plan for people (`plan`) and for files (plan.json); appended. */
 void tsw_plan_print(const tsw_plan_t *plan, tsw_buf_t *out);
 void tsw_plan_json(const tsw_plan_t *plan, tsw_buf_t *out);
 
-/* Builds that a cell needs: the tool build, its reference, one per config. Calls fn for each. */
+/* Builds that a live cell needs: the tool build, its reference, one per config; of a compile-only
+ * cell the configs alone. Calls fn for each. */
 void tsw_plan_cell_builds(const tsw_plan_t *plan, const tsw_cell_t *cell,
                           void (*fn)(void *user, uint32_t build), void *user);
 

@@ -1,0 +1,65 @@
+#include "plan/plan.h"
+
+#include <stdlib.h>
+
+/* A result is final when it is complete and no config is to be tried again. */
+static bool is_final(const tsw_cell_result_t *result)
+{
+    if (!result->complete)
+        return false;
+    for (size_t i = 0; i < result->record_count; i++) {
+        if (tsw_outcome_again(result->records[i].outcome))
+            return false;
+    }
+    return true;
+}
+
+static bool has_record(const tsw_cell_result_t *result, size_t guess, tsw_key_t config)
+{
+    if (guess < result->record_count && tsw_key_equal(result->records[guess].config_key, config))
+        return true;
+    for (size_t i = 0; i < result->record_count; i++) {
+        if (tsw_key_equal(result->records[i].config_key, config))
+            return true;
+    }
+    return false;
+}
+
+static bool covers(const tsw_plan_t *plan, const tsw_cell_t *cell, const tsw_cell_result_t *result)
+{
+    const tsw_plan_variant_t *variant = &plan->variants[cell->variant];
+    if (!is_final(result))
+        return false;
+    for (size_t i = 0; i < cell->config_count; i++) {
+        if (!has_record(result, i, variant->configs[cell->configs[i]].key))
+            return false;
+    }
+    return true;
+}
+
+/* First cell of the (canonical, so sorted) dataset with a key; cell_count: none. */
+static size_t find_cell(const tsw_dataset_t *dataset, tsw_key_t key)
+{
+    size_t low = 0;
+    size_t high = dataset->cell_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tsw_key_compare(dataset->cells[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < dataset->cell_count && tsw_key_equal(dataset->cells[low].key, key)
+               ? low
+               : dataset->cell_count;
+}
+
+void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool *done)
+{
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        const tsw_cell_t *cell = &plan->cells[i];
+        size_t at = find_cell(dataset, cell->key);
+        done[i] = cell->skip_reason == NULL && at < dataset->cell_count &&
+                  covers(plan, cell, &dataset->cells[at]);
+    }
+}
