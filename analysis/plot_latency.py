@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""Draw how the latencies of one config are distributed on each node.
+
+    python3 plot_latency.py sweep.h5 --pack matmul --shape "M=4096 N=4096 K=4096" -o latency.png
+        [--variant "dtype=f16"] [--config "TILE_M=128 TILE_N=64 occupancy=2"]
+
+Without --config: the baseline. One violin per node over the samples that decide (stage "round"),
+with a point for each sample. A sweep holds each cell once, from one GPU; give several sweeps, or
+segments of them, to compare nodes. h5py, numpy and matplotlib are all it needs.
+"""
+
+import argparse
+import sys
+
+import h5py
+import matplotlib
+
+matplotlib.use("Agg")  # draw into files, without a display
+import matplotlib.pyplot as plt
+import numpy as np
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def word_index(dataset, attribute, word):
+    return [text(name) for name in dataset.attrs[attribute]].index(word)
+
+
+def matching_cells(sweep, pack, variant, shape):
+    """Ids of the cells of this pack, variant (None: any) and shape."""
+    kernels, shapes, cells = sweep["kernels"][:], sweep["shapes"][:], sweep["cells"][:]
+    for number, cell in enumerate(cells):
+        kernel = kernels[cell["kernel"]]
+        if text(kernel["pack"]) != pack or text(shapes[cell["shape"]]["shape"]) != shape:
+            continue
+        if variant is None or text(kernel["variant"]) == variant:
+            yield number
+
+
+def decisive_ns(sweep, record):
+    """Latencies of one record in ns per launch, warm-up left out."""
+    part = slice(int(record["first_sample"]), int(record["first_sample"] + record["n_samples"]))
+    stages = sweep["samples/stage"]
+    decisive = stages[part] == word_index(stages, "stage_names", "round")
+    return sweep["samples/interval_ns"][part][decisive] / max(int(record["launches"]), 1)
+
+
+def by_node(path, pack, variant, shape, config):
+    """{node: latencies} of one file, and its unit; config None is the baseline."""
+    found = {}
+    with h5py.File(path, "r") as sweep:
+        unit = text(sweep["samples/interval_ns"].attrs["unit"])
+        mode = text(sweep["meta"].attrs["mode"])
+        configs, nodes, cells = sweep["configs"][:], sweep["nodes"][:], sweep["cells"][:]
+        for number in matching_cells(sweep, pack, variant, shape):
+            cell = cells[number]
+            first, count = int(cell["first_record"]), int(cell["n_records"])
+            for record in sweep["records"][first : first + count]:
+                name = text(configs[record["config"]]["config"])
+                if name == config or (config is None and record["config_index"] == 0):
+                    node = text(nodes[cell["node"]]["node"])
+                    found.setdefault(node, []).append(decisive_ns(sweep, record))
+    return {node: np.concatenate(parts) for node, parts in found.items()}, unit, mode
+
+
+def collect(paths, pack, variant, shape, config):
+    """{node: latencies} over all files, in order of the nodes' names."""
+    found, units, modes = {}, set(), set()
+    for path in paths:
+        nodes, unit, mode = by_node(path, pack, variant, shape, config)
+        units.add(unit)
+        modes.add(mode)
+        for node, values in nodes.items():
+            if len(values) > 0:
+                found.setdefault(node, []).append(values)
+    if len(units) > 1 or len(modes) > 1:
+        sys.exit(f"plot_latency: files differ in unit {units} or mode {modes}")
+    merged = {node: np.concatenate(found[node]) for node in sorted(found)}
+    return merged, units.pop(), modes.pop()
+
+
+def draw(nodes, unit, title, output):
+    figure, axes = plt.subplots(figsize=(2 + 1.4 * len(nodes), 4.5), layout="constrained")
+    jitter = np.random.default_rng(0)
+    for position, values in enumerate(nodes.values(), start=1):
+        if len(values) > 1 and np.ptp(values) > 0:
+            axes.violinplot(values, [position], widths=0.8, showextrema=False)
+        across = position + jitter.uniform(-0.12, 0.12, len(values))
+        axes.plot(across, values, ".", markersize=3, color="0.25")
+        axes.hlines(np.median(values), position - 0.3, position + 0.3, color="C3")
+    labels = [f"{node}\nn = {len(values)}" for node, values in nodes.items()]
+    axes.set_xticks(range(1, len(nodes) + 1), labels)
+    axes.set_ylabel(f"latency per launch [{unit}]")
+    axes.set_title(title, fontsize=9)
+    figure.savefig(output, dpi=150)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Latencies of one config, by node.")
+    parser.add_argument("sweeps", nargs="+", metavar="SWEEP.h5")
+    parser.add_argument("--pack", required=True)
+    parser.add_argument("--shape", required=True, help='as in the file: "M=4096 N=4096 K=4096"')
+    parser.add_argument("--variant", help='"dtype=f16"; default: all variants together')
+    parser.add_argument("--config", help="as in the file; default: the baseline")
+    parser.add_argument("-o", "--output", required=True, help="file to draw into, .png or .pdf")
+    options = parser.parse_args()
+    nodes, unit, mode = collect(
+        options.sweeps, options.pack, options.variant, options.shape, options.config
+    )
+    if not nodes:
+        sys.exit("plot_latency: no samples of this pack, variant, shape and config")
+    title = f"{options.pack}  {options.shape}\n{options.config or 'baseline'}"
+    if mode != "cuda":
+        title += f"\n{'simulated' if mode == 'sim' else mode}: not a measurement"
+    draw(nodes, unit, title, options.output)
+    for node, values in nodes.items():
+        print(f"{node}: {len(values)} samples, median {np.median(values):.1f} {unit} per launch")
+
+
+if __name__ == "__main__":
+    main()
