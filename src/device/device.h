@@ -12,7 +12,9 @@
 typedef struct tsw_device tsw_device_t;
 typedef struct tsw_kernel tsw_kernel_t; /* a loaded entry */
 
-/* Device memory with fences: usable bytes between two guards of fence_bytes. */
+/* Device memory with fences: usable bytes between two guards of fence_bytes at least. The first
+ * usable byte is aligned to 256 bytes or the fence's own power of two; the back fence starts right
+ * behind the last usable byte. */
 typedef struct {
     uint64_t address; /* of the first usable byte; virtual for sim */
     uint64_t bytes;
@@ -36,7 +38,8 @@ typedef struct {
     double flops, bytes;
     tsw_dtype_t dtype;
     tsw_key_t cell_key;
-    tsw_key_t config_key;
+    tsw_key_t config_key;    /* all zero: the reference */
+    const char *config_text; /* canonical; NULL: the reference; borrowed until unload */
     tsw_build_facts_t facts;
     const uint64_t *recorded_ns; /* replay: samples of this config; borrowed until unload */
     size_t recorded_count;
@@ -54,6 +57,13 @@ typedef struct {
     uint64_t throttle_reasons;
 } tsw_telemetry_t;
 
+/* How a wave treats the device between launches. */
+typedef enum {
+    TSW_WAVE_COLD, /* the L2 is flushed before each launch, outside the interval */
+    TSW_WAVE_HOT,  /* no flush */
+    TSW_WAVE_BARE, /* the launches and nothing else runs on the device: for profilers */
+} tsw_wave_mode_t;
+
 typedef struct tsw_device_ops {
     const char *name;
     void (*close)(tsw_device_t *dev);
@@ -65,7 +75,8 @@ typedef struct tsw_device_ops {
     tsw_status_t (*memory_new)(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                tsw_memory_t *memory_p, tsw_err_t *err);
     void (*memory_free)(tsw_device_t *dev, tsw_memory_t *memory);
-    uint64_t (*memory_peak)(const tsw_device_t *dev); /* bytes held at most since reset */
+    /* Bytes in such memory, held at most since the last time that none was held. */
+    uint64_t (*memory_peak)(const tsw_device_t *dev);
     /* Fill `elements` of dtype, seeded; lo/hi: evaluated bounds of index-like fills. Data: bytes
      * of a dataset fill. */
     tsw_status_t (*fill)(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
@@ -78,8 +89,8 @@ typedef struct tsw_device_ops {
                          tsw_err_t *err);
     /* *damaged_p: bytes of the fences that changed; *first_p: offset of the first of them from
      * the start of the usable bytes (negative: before). */
-    tsw_status_t (*check_fences)(tsw_device_t *dev, const tsw_memory_t *memory,
-                                 uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err);
+    tsw_status_t (*check_fences)(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *damaged_p,
+                                 int64_t *first_p, tsw_err_t *err);
     tsw_status_t (*compare)(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
                             tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
                             tsw_compare_t *compare_p, tsw_err_t *err);
@@ -93,12 +104,14 @@ typedef struct tsw_device_ops {
     /* Launch and wait; TSW_ERR_TIMEOUT after timeout_s. */
     tsw_status_t (*run)(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                         tsw_err_t *err);
-    /* One wave: each launch once, in this order, each timed by itself, cold: the L2 is flushed
-     * before each, outside the interval. interval_ns[i] for launches[i]; *finished_p launches
-     * ended: on an error launches[*finished_p] is the culprit. round/stage seed sim's noise. */
+    /* One wave: each launch once, in this order, each timed by itself, queued behind an untimed
+     * lead-in (not when bare). interval_ns[i] for launches[i], at least 1; *finished_p launches
+     * ended: on an error launches[*finished_p] is the culprit. timeout_s is for each launch. round
+     * seeds sim's noise. Every kernel must have run before: a first launch may wait for the device,
+     * and so for its own queue. */
     tsw_status_t (*wave)(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
-                         bool cold, uint32_t round, double timeout_s, uint64_t *interval_ns,
-                         size_t *finished_p, tsw_err_t *err);
+                         tsw_wave_mode_t mode, uint32_t round, double timeout_s,
+                         uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err);
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
@@ -110,14 +123,14 @@ struct tsw_device {
 };
 
 typedef struct {
-    char kind[16];   /* "cuda", "sim", "replay" */
-    int ordinal;     /* cuda: among the visible ones */
-    char model[32];  /* sim: "h200"; replay: model or "" */
-    uint32_t id;     /* sim: virtual GPU id, seeds its effects */
+    char kind[16];            /* "cuda", "sim", "replay" */
+    int ordinal;              /* cuda: among the visible ones */
+    char model[32];           /* sim: "h200"; replay: model or "" */
+    uint32_t id;              /* sim: virtual GPU id, seeds its effects */
     char node[TSW_NAME_SIZE]; /* sim: seeds its effects */
     uint64_t seed;
-    uint32_t arch;       /* replay */
-    char *scenario;      /* sim: text of a scenario of faults; NULL: none */
+    uint32_t arch;  /* replay */
+    char *scenario; /* sim: text of a scenario of faults; NULL: none */
 } tsw_device_spec_t;
 
 /* TSW_ERR_ENV: no driver, no such device, with what is missing. */
@@ -130,8 +143,7 @@ void tsw_sim_models(const char *const **names_p, size_t *count_p);
 
 /* Devices of this machine without a context (NVML, or the driver API), for `devices` and binding.
  * TSW_OK with *count_p == 0 and a text in *missing_p (heap) says what is missing. */
-tsw_status_t tsw_device_list(tsw_gpu_t **gpus_p, size_t *count_p, char **missing_p,
-                             tsw_err_t *err);
+tsw_status_t tsw_device_list(tsw_gpu_t **gpus_p, size_t *count_p, char **missing_p, tsw_err_t *err);
 
 /* Source of the tool's own device kernels, plain CUDA C++, for the tool build. */
 const char *tsw_tool_source(void);

@@ -1,0 +1,124 @@
+/* The cuda body's own state and the functions that its files share. Private to device. */
+#ifndef TSW_DEVICE_CUDA_BODY_H
+#define TSW_DEVICE_CUDA_BODY_H
+
+#include "device/cuda_api.h"
+#include "device/device.h"
+#include "device/nvml.h"
+#include "device/tool_values.h"
+
+/* Samples queued at a time: 5 commands each, below the 1,000 or so at which the driver blocks. */
+#define TSW_CUDA_BATCH 150
+
+typedef enum {
+    TSW_TOOL_FILL,
+    TSW_TOOL_FENCE,
+    TSW_TOOL_COMPARE,
+    TSW_TOOL_CHECKSUM,
+    TSW_TOOL_CANARY,
+    TSW_TOOL_GATE,
+    TSW_TOOL_KERNEL_COUNT
+} tsw_tool_kernel_t;
+
+/* Host memory that the device sees. */
+typedef struct {
+    uint32_t gate;     /* ticket of the last gate that may open */
+    uint32_t progress; /* launches of the batch that ended, where the driver can write it */
+    uint64_t results[TOOL_RESULT_COUNT];
+} tsw_cuda_shared_t;
+
+typedef struct {
+    tsw_device_t base;
+    tsw_cuda_api_t api;
+    tsw_nvml_t *nvml;
+    tsw_gpu_t gpu;
+    cu_device_t device;
+    cu_context_t context;
+    cu_stream_t stream;
+    cu_module_t tool;
+    cu_function_t tool_kernels[TSW_TOOL_KERNEL_COUNT];
+    cu_event_t starts[TSW_CUDA_BATCH];
+    cu_event_t ends[TSW_CUDA_BATCH];
+    cu_event_t done; /* end of anything else */
+    volatile tsw_cuda_shared_t *shared;
+    cu_address_t shared_address;
+    cu_address_t results; /* TOOL_RESULT_COUNT words on the device */
+    cu_address_t flush;   /* what empties the L2 */
+    size_t flush_bytes;
+    int shared_optin_bytes;
+    bool has_memory_ops;
+    bool lost; /* sticky error or time-out: every further call could block, so none is made */
+    uint32_t ticket;
+    uint64_t held, peak;
+} tsw_cuda_t;
+
+/* What a tsw_kernel_t of this body is. */
+typedef struct {
+    cu_module_t module;
+    cu_function_t function;
+} tsw_cuda_kernel_t;
+
+/* tsw_cuda_check that also notes a lost context. */
+tsw_status_t tsw_cuda_call(tsw_cuda_t *cuda, cu_result_t result, const char *call, tsw_err_t *err);
+/* TSW_ERR_DEVICE_LOST when the context is lost. */
+tsw_status_t tsw_cuda_usable(const tsw_cuda_t *cuda, tsw_err_t *err);
+
+/* Facts of one GPU. */
+tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int ordinal, tsw_gpu_t *gpu_p,
+                          cu_device_t *device_p, tsw_err_t *err);
+
+/* Wait until event has passed, never inside the driver; TSW_ERR_TIMEOUT after timeout_s. */
+tsw_status_t tsw_cuda_wait(tsw_cuda_t *cuda, cu_event_t event, double timeout_s, tsw_err_t *err);
+/* Everything queued so far; what names it in messages. */
+tsw_status_t tsw_cuda_finish(tsw_cuda_t *cuda, const char *what, double timeout_s, tsw_err_t *err);
+
+/* Queue a kernel of the tool over `work` threads at least (grid-stride, capped). */
+tsw_status_t tsw_cuda_tool(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work, void **params,
+                           tsw_err_t *err);
+/* The same with a cleared result buffer before and its contents on the host afterwards. */
+tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work,
+                                  void **params, uint64_t results[TOOL_RESULT_COUNT],
+                                  tsw_err_t *err);
+
+/* Queue a launch. */
+tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
+
+/* Backoff between two looks at the device: spins first, then sleeps for 20 us a time. */
+typedef struct {
+    uint64_t start_ns;    /* of the wait */
+    uint64_t deadline_ns; /* on the same clock */
+} tsw_cuda_patience_t;
+
+tsw_cuda_patience_t tsw_cuda_patience(double timeout_s);
+bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience); /* false: time is up */
+
+/* The entries of the table, file by file. */
+tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                 tsw_memory_t *memory_p, tsw_err_t *err);
+void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory);
+uint64_t tsw_cuda_memory_peak(const tsw_device_t *dev);
+tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
+                           uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
+                           uint64_t seed, const void *data, size_t data_size, tsw_err_t *err);
+tsw_status_t tsw_cuda_poison(tsw_device_t *dev, const tsw_memory_t *memory, bool fences_only,
+                             tsw_err_t *err);
+tsw_status_t tsw_cuda_copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
+                           tsw_err_t *err);
+tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,
+                                   uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
+                              tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
+                              tsw_compare_t *compare_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
+                               tsw_err_t *err);
+tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
+                                  const char *entry, const tsw_kernel_model_t *model,
+                                  tsw_kernel_t **kernel_p, tsw_err_t *err);
+void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
+tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
+                          tsw_err_t *err);
+tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
+                           tsw_wave_mode_t mode, uint32_t round, double timeout_s,
+                           uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err);
+
+#endif

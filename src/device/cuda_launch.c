@@ -1,0 +1,196 @@
+/* Kernels: load, queue, wait. */
+#include "device/cuda_body.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#include <string.h>
+#include <time.h>
+
+static const uint64_t spin_ns = 200000;
+static const long nap_ns = 20000;
+static const unsigned plain_shared_bytes = 48 * 1024; /* more must be asked for */
+
+static tsw_cuda_t *body(tsw_device_t *dev)
+{
+    return (tsw_cuda_t *)dev;
+}
+
+tsw_cuda_patience_t tsw_cuda_patience(double timeout_s)
+{
+    uint64_t now = tsw_clock_now_ns();
+    return (tsw_cuda_patience_t){.start_ns = now, .deadline_ns = now + (uint64_t)(timeout_s * 1e9)};
+}
+
+bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience)
+{
+    uint64_t now = tsw_clock_now_ns();
+    if (now >= patience->deadline_ns)
+        return false;
+    if (now - patience->start_ns > spin_ns)
+        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
+    return true;
+}
+
+tsw_status_t tsw_cuda_wait(tsw_cuda_t *cuda, cu_event_t event, double timeout_s, tsw_err_t *err)
+{
+    tsw_cuda_patience_t patience = tsw_cuda_patience(timeout_s);
+    for (;;) {
+        cu_result_t result = cuda->api.event_query(event);
+        if (result != CU_NOT_READY)
+            return tsw_cuda_call(cuda, result, "cuEventQuery", err);
+        if (!tsw_cuda_patience_pause(&patience)) {
+            cuda->lost = true;
+            return tsw_err_set(err, TSW_ERR_TIMEOUT, "still running after %g s", timeout_s);
+        }
+    }
+}
+
+tsw_status_t tsw_cuda_finish(tsw_cuda_t *cuda, const char *what, double timeout_s, tsw_err_t *err)
+{
+    tsw_status_t status =
+        tsw_cuda_call(cuda, cuda->api.event_record(cuda->done, cuda->stream), "cuEventRecord", err);
+    if (status == TSW_OK)
+        status = tsw_cuda_wait(cuda, cuda->done, timeout_s, err);
+    if (status != TSW_OK)
+        tsw_err_wrap(err, "%s", what);
+    return status;
+}
+
+tsw_status_t tsw_cuda_tool(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work, void **params,
+                           tsw_err_t *err)
+{
+    const unsigned block = 256;
+    TSW_ASSERT(cuda->tool != NULL);
+    uint64_t grid = (work + block - 1) / block;
+    uint64_t cap = (uint64_t)cuda->gpu.sm_count * 16;
+    grid = grid > cap ? cap : grid;
+    return tsw_cuda_call(cuda,
+                         cuda->api.launch(cuda->tool_kernels[kernel], grid > 0 ? (unsigned)grid : 1,
+                                          1, 1, work == 1 ? 1 : block, 1, 1, 0, cuda->stream,
+                                          params, NULL),
+                         "cuLaunchKernel", err);
+}
+
+tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work,
+                                  void **params, uint64_t results[TOOL_RESULT_COUNT],
+                                  tsw_err_t *err)
+{
+    tsw_cuda_api_t *api = &cuda->api;
+    const size_t word = sizeof(uint64_t);
+    cu_address_t first = cuda->results + TOOL_RESULT_FIRST * word;
+    void *copy = (void *)(uintptr_t)cuda->shared->results;
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK)
+        status = tsw_cuda_call(
+            cuda, api->set_d8_async(cuda->results, 0, TOOL_RESULT_COUNT * word, cuda->stream),
+            "cuMemsetD8Async", err);
+    if (status == TSW_OK)
+        status = tsw_cuda_call(cuda, api->set_d8_async(first, 0xff, word, cuda->stream),
+                               "cuMemsetD8Async", err);
+    if (status == TSW_OK)
+        status = tsw_cuda_tool(cuda, kernel, work, params, err);
+    if (status == TSW_OK)
+        status = tsw_cuda_call(
+            cuda, api->copy_out_async(copy, cuda->results, TOOL_RESULT_COUNT * word, cuda->stream),
+            "cuMemcpyDtoHAsync", err);
+    if (status == TSW_OK)
+        status = tsw_cuda_finish(cuda, "a kernel of the tool", 60.0, err);
+    for (size_t i = 0; i < TOOL_RESULT_COUNT && status == TSW_OK; i++)
+        results[i] = cuda->shared->results[i];
+    return status;
+}
+
+tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
+                                  const char *entry, const tsw_kernel_model_t *model,
+                                  tsw_kernel_t **kernel_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    (void)size; /* a cubin knows its own size */
+    (void)model;
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_cuda_kernel_t *kernel = tsw_calloc(1, sizeof(*kernel));
+    if (kernel == NULL)
+        return tsw_err_nomem(err);
+    status = tsw_cuda_call(cuda, cuda->api.module_load_data(&kernel->module, cubin),
+                           "cuModuleLoadData", err);
+    if (status == TSW_OK) {
+        status = tsw_cuda_call(
+            cuda, cuda->api.module_get_function(&kernel->function, kernel->module, entry),
+            "cuModuleGetFunction", err);
+        if (status != TSW_OK)
+            tsw_err_wrap(err, "entry %s", entry);
+    }
+    if (status != TSW_OK)
+        tsw_cuda_kernel_unload(dev, (tsw_kernel_t *)kernel);
+    else
+        *kernel_p = (tsw_kernel_t *)kernel;
+    return status;
+}
+
+void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *loaded)
+{
+    tsw_cuda_t *cuda = body(dev);
+    tsw_cuda_kernel_t *kernel = (tsw_cuda_kernel_t *)loaded;
+    if (kernel == NULL)
+        return;
+    if (kernel->module != NULL && !cuda->lost)
+        tsw_cuda_warn(&cuda->api, cuda->api.module_unload(kernel->module), "cuModuleUnload");
+    tsw_free(kernel);
+}
+
+static cu_function_t function_of(const tsw_launch_t *launch)
+{
+    return ((const tsw_cuda_kernel_t *)launch->kernel)->function;
+}
+
+static tsw_status_t allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err)
+{
+    uint32_t bytes = launch->geometry.shared_bytes;
+    if (bytes <= plain_shared_bytes)
+        return TSW_OK;
+    tsw_status_t status = tsw_cuda_call(
+        cuda,
+        cuda->api.function_set_attribute(function_of(launch), CU_FUNCTION_MAX_DYNAMIC_SHARED,
+                                         bytes > INT32_MAX ? INT32_MAX : (int)bytes),
+        "cuFuncSetAttribute", err);
+    if (status != TSW_OK)
+        tsw_err_wrap(err, "%u bytes of dynamic shared memory, this GPU allows %d per block", bytes,
+                     cuda->shared_optin_bytes);
+    return status;
+}
+
+tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err)
+{
+    const tsw_geometry_t *at = &launch->geometry;
+    uint64_t values[TSW_PARAM_MAX];
+    void *params[TSW_PARAM_MAX];
+    TSW_ASSERT(launch->param_count <= TSW_PARAM_MAX);
+    memcpy(values, launch->params, sizeof(values));
+    for (uint32_t i = 0; i < launch->param_count; i++)
+        params[i] = &values[i];
+    tsw_status_t status = allow_shared(cuda, launch, err);
+    if (status != TSW_OK)
+        return status;
+    status = tsw_cuda_call(cuda,
+                           cuda->api.launch(function_of(launch), at->grid[0], at->grid[1],
+                                            at->grid[2], at->block[0], at->block[1], at->block[2],
+                                            at->shared_bytes, cuda->stream, params, NULL),
+                           "cuLaunchKernel", err);
+    if (status != TSW_OK)
+        tsw_err_wrap(err, "grid %ux%ux%u block %ux%ux%u shared %u", at->grid[0], at->grid[1],
+                     at->grid[2], at->block[0], at->block[1], at->block[2], at->shared_bytes);
+    return status;
+}
+
+tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
+                          tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK)
+        status = tsw_cuda_launch(cuda, launch, err);
+    return status == TSW_OK ? tsw_cuda_finish(cuda, "kernel", timeout_s, err) : status;
+}

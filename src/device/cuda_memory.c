@@ -1,0 +1,201 @@
+#include "device/cuda_body.h"
+
+/* A tool kernel over the largest buffer takes milliseconds. */
+static const double tool_timeout_s = 60.0;
+
+static const uint64_t alignment = 256;
+
+static tsw_cuda_t *body(tsw_device_t *dev)
+{
+    return (tsw_cuda_t *)dev;
+}
+
+static uint64_t round_up(uint64_t value, uint64_t unit)
+{
+    return (value + unit - 1) / unit * unit;
+}
+
+tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                 tsw_memory_t *memory_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status != TSW_OK)
+        return status;
+    if (bytes > UINT64_MAX / 4 || fence_bytes > UINT64_MAX / 8)
+        return tsw_err_set(err, TSW_ERR_DEVICE_MEMORY, "%llu bytes are more than any device has",
+                           (unsigned long long)bytes);
+    uint64_t front = round_up(fence_bytes, alignment);
+    tsw_memory_t memory = {.bytes = bytes, .fence_bytes = front};
+    memory.total = front + round_up(bytes + front, alignment);
+    status =
+        tsw_cuda_call(cuda, cuda->api.memory_alloc(&memory.base, memory.total), "cuMemAlloc", err);
+    if (status != TSW_OK) {
+        tsw_err_wrap(err, "%llu bytes and fences of %llu", (unsigned long long)bytes,
+                     (unsigned long long)front);
+        return status;
+    }
+    memory.address = memory.base + front;
+    cuda->peak = cuda->held == 0 ? 0 : cuda->peak;
+    cuda->held += memory.total;
+    cuda->peak = cuda->held > cuda->peak ? cuda->held : cuda->peak;
+    *memory_p = memory;
+    return TSW_OK;
+}
+
+void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
+{
+    tsw_cuda_t *cuda = body(dev);
+    if (memory->base != 0 && !cuda->lost)
+        tsw_cuda_warn(&cuda->api, cuda->api.memory_free(memory->base), "cuMemFree");
+    cuda->held -= memory->total;
+    *memory = (tsw_memory_t){.address = 0};
+}
+
+uint64_t tsw_cuda_memory_peak(const tsw_device_t *dev)
+{
+    return ((const tsw_cuda_t *)dev)->peak;
+}
+
+static tsw_status_t set_bytes(tsw_cuda_t *cuda, uint64_t address, uint64_t bytes,
+                              unsigned char value, tsw_err_t *err)
+{
+    if (bytes == 0)
+        return TSW_OK;
+    return tsw_cuda_call(cuda, cuda->api.set_d8_async(address, value, bytes, cuda->stream),
+                         "cuMemsetD8Async", err);
+}
+
+tsw_status_t tsw_cuda_poison(tsw_device_t *dev, const tsw_memory_t *memory, bool fences_only,
+                             tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK && !fences_only)
+        return set_bytes(cuda, memory->base, memory->total, 0xff, err);
+    uint64_t end = memory->address + memory->bytes;
+    if (status == TSW_OK)
+        status = set_bytes(cuda, memory->base, memory->address - memory->base, 0xff, err);
+    if (status == TSW_OK)
+        status = set_bytes(cuda, end, memory->base + memory->total - end, 0xff, err);
+    return status;
+}
+
+tsw_status_t tsw_cuda_copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
+                           tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    TSW_ASSERT(to->bytes == from->bytes);
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK && to->bytes > 0)
+        status = tsw_cuda_call(
+            cuda, cuda->api.copy_async(to->address, from->address, to->bytes, cuda->stream),
+            "cuMemcpyDtoDAsync", err);
+    return status;
+}
+
+static tsw_status_t fill_from_data(tsw_cuda_t *cuda, const tsw_memory_t *memory, const void *data,
+                                   size_t data_size, tsw_err_t *err)
+{
+    if (data == NULL || data_size != memory->bytes)
+        return tsw_err_set(err, TSW_ERR_ARG, "the dataset has %zu bytes, the argument needs %llu",
+                           data_size, (unsigned long long)memory->bytes);
+    tsw_status_t status =
+        tsw_cuda_call(cuda, cuda->api.copy_in_async(memory->address, data, data_size, cuda->stream),
+                      "cuMemcpyHtoDAsync", err);
+    return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
+}
+
+tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
+                           uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
+                           uint64_t seed, const void *data, size_t data_size, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    int dtype_id = (int)dtype, kind = (int)fill->kind;
+    double a = fill->a, b = fill->b;
+    uint64_t address = memory->address;
+    void *params[] = {&address, &dtype_id, &kind, &a, &b, &lo, &hi, &seed, &elements};
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK && fill->kind == TSW_FILL_DATASET)
+        return fill_from_data(cuda, memory, data, data_size, err);
+    if (status == TSW_OK && fill->kind != TSW_FILL_NONE && elements > 0)
+        status = tsw_cuda_tool(cuda, TSW_TOOL_FILL, elements, params, err);
+    return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
+}
+
+/* One fence; adds to *damaged_p, and sets *first_p (offset from `from`) when none was found yet. */
+static tsw_status_t check_fence(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t *count_p,
+                                uint64_t *first_p, tsw_err_t *err)
+{
+    uint64_t results[TOOL_RESULT_COUNT];
+    void *params[] = {&from, &bytes, &cuda->results};
+    tsw_status_t status =
+        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, bytes / 8 + 1, params, results, err);
+    if (status == TSW_OK) {
+        *count_p = results[TOOL_RESULT_MISMATCHES];
+        *first_p = results[TOOL_RESULT_FIRST];
+    }
+    return status;
+}
+
+tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,
+                                   uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    uint64_t before = 0, before_first = 0, behind = 0, behind_first = 0;
+    uint64_t front = memory->address - memory->base;
+    uint64_t end = memory->address + memory->bytes;
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK)
+        status = check_fence(cuda, memory->base, front, &before, &before_first, err);
+    if (status == TSW_OK)
+        status =
+            check_fence(cuda, end, memory->base + memory->total - end, &behind, &behind_first, err);
+    if (status != TSW_OK)
+        return status;
+    *damaged_p = before + behind;
+    *first_p = before > 0 ? (int64_t)before_first - (int64_t)front
+                          : (int64_t)(memory->bytes + (behind > 0 ? behind_first : 0));
+    return TSW_OK;
+}
+
+tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
+                              tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
+                              tsw_compare_t *compare_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    int dtype_id = (int)dtype;
+    uint64_t got_address = got->address, want_address = want->address;
+    uint64_t results[TOOL_RESULT_COUNT];
+    void *params[] = {&got_address, &want_address, &dtype_id,     &elements,
+                      &atol,        &rtol,         &cuda->results};
+    tsw_status_t status =
+        tsw_cuda_tool_result(cuda, TSW_TOOL_COMPARE, elements, params, results, err);
+    if (status != TSW_OK)
+        return status;
+    bool bad = results[TOOL_RESULT_MISMATCHES] > 0;
+    *compare_p = (tsw_compare_t){
+        .elements = elements,
+        .mismatches = results[TOOL_RESULT_MISMATCHES],
+        .nans = results[TOOL_RESULT_NANS],
+        .unwritten = results[TOOL_RESULT_UNWRITTEN],
+        .first_bad = bad ? results[TOOL_RESULT_FIRST] : 0,
+        .max_abs = tool_double(results[TOOL_RESULT_ABS]),
+        .max_rel = tool_double(results[TOOL_RESULT_REL]),
+    };
+    return TSW_OK;
+}
+
+tsw_status_t tsw_cuda_checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
+                               tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    uint64_t address = memory->address, bytes = memory->bytes;
+    uint64_t results[TOOL_RESULT_COUNT];
+    void *params[] = {&address, &bytes, &cuda->results};
+    tsw_status_t status =
+        tsw_cuda_tool_result(cuda, TSW_TOOL_CHECKSUM, bytes / 8 + 1, params, results, err);
+    if (status == TSW_OK)
+        *sum_p = results[TOOL_RESULT_MISMATCHES];
+    return status;
+}

@@ -1,0 +1,503 @@
+/* The sim and replay bodies: memory, data and time are virtual; nothing ever sleeps. sim computes
+ * times and makes the faults of a scenario, replay takes recorded times. */
+#include "device/device.h"
+
+#include "base/mem.h"
+#include "base/rng.h"
+#include "base/text.h"
+#include "device/device_bodies.h"
+#include "device/sim_scenario.h"
+#include "device/sim_time.h"
+#include "device/tool_host.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Fixed costs in virtual time. */
+enum {
+    LOAD_NS = 600000, /* a module */
+    CALL_NS = 8000,   /* a kernel or copy of the tool with its wait */
+    LAUNCH_NS = 5000, /* a launch of its own */
+    WAVE_NS = 150000, /* the host's part of a wave */
+    REFERENCE_SLOWNESS = 40,
+};
+
+typedef struct {
+    tsw_device_t base;
+    tsw_gpu_t gpu;
+    const tsw_sim_model_t *model;
+    bool is_replay;
+    tsw_sim_scenario_t scenario;
+    tsw_sim_place_t place;
+    uint64_t clock_ns;
+    uint64_t held, peak, capacity, next_address;
+    bool lost;
+    tsw_fault_t result_fault; /* of the last launch, until somebody looks */
+    bool reference_is_wrong;
+    uint64_t touched[TSW_PARAM_MAX]; /* parameters of the last launch */
+    uint32_t touched_count;
+} tsw_sim_t;
+
+/* What a tsw_kernel_t of these bodies is. */
+typedef struct {
+    tsw_kernel_model_t model;
+    uint64_t launches;
+} tsw_sim_kernel_t;
+
+static tsw_sim_t *body(tsw_device_t *dev)
+{
+    return (tsw_sim_t *)dev;
+}
+
+static const tsw_sim_t *const_body(const tsw_device_t *dev)
+{
+    return (const tsw_sim_t *)dev;
+}
+
+static bool is_reference(const tsw_kernel_model_t *model)
+{
+    return model->config_text == NULL;
+}
+
+static tsw_sim_subject_t subject_of(const tsw_kernel_model_t *model)
+{
+    return (tsw_sim_subject_t){.text = model->config_text, .key = model->config_key};
+}
+
+static tsw_status_t usable(const tsw_sim_t *sim, tsw_err_t *err)
+{
+    if (sim->lost)
+        return tsw_err_set(err, TSW_ERR_DEVICE_LOST, "the simulated context was lost before");
+    return TSW_OK;
+}
+
+/* A pass of the tool over so many bytes. */
+static tsw_status_t pass(tsw_sim_t *sim, uint64_t bytes, tsw_err_t *err)
+{
+    tsw_status_t status = usable(sim, err);
+    if (status == TSW_OK)
+        sim->clock_ns += CALL_NS + (uint64_t)((double)bytes / sim->model->dram_bytes_per_s * 1e9);
+    return status;
+}
+
+static void sim_close(tsw_device_t *dev)
+{
+    tsw_sim_t *sim = body(dev);
+    tsw_sim_scenario_fini(&sim->scenario);
+    tsw_free(sim);
+}
+
+static const tsw_gpu_t *sim_gpu(const tsw_device_t *dev)
+{
+    return &const_body(dev)->gpu;
+}
+
+static tsw_status_t load_tool(tsw_device_t *dev, const void *cubin, size_t size, tsw_err_t *err)
+{
+    (void)cubin;
+    (void)size;
+    body(dev)->clock_ns += LOAD_NS;
+    return usable(body(dev), err);
+}
+
+static tsw_status_t canary(tsw_device_t *dev, tsw_err_t *err)
+{
+    tsw_status_t status = pass(body(dev), 0, err);
+    if (status == TSW_OK && tsw_sim_gpu_rule(&body(dev)->scenario, TSW_FAULT_CANARY) != NULL)
+        return tsw_err_set(err, TSW_ERR_DEVICE, "canary: failed as the scenario says");
+    return status;
+}
+
+static tsw_status_t memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                               tsw_memory_t *memory_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    const uint64_t unit = 256;
+    tsw_status_t status = usable(sim, err);
+    if (status != TSW_OK)
+        return status;
+    uint64_t front = (fence_bytes + unit - 1) / unit * unit;
+    if (bytes > sim->capacity || front > sim->capacity ||
+        bytes + 2 * front + unit > sim->capacity - sim->held)
+        return tsw_err_set(err, TSW_ERR_DEVICE_MEMORY,
+                           "%llu bytes and fences of %llu do not fit: %llu of %llu are in use",
+                           (unsigned long long)bytes, (unsigned long long)front,
+                           (unsigned long long)sim->held, (unsigned long long)sim->capacity);
+    tsw_memory_t memory = {.bytes = bytes, .fence_bytes = front, .base = sim->next_address};
+    memory.address = memory.base + front;
+    memory.total = front + (bytes + front + unit - 1) / unit * unit;
+    sim->next_address += memory.total;
+    sim->peak = sim->held == 0 ? 0 : sim->peak;
+    sim->held += memory.total;
+    sim->peak = sim->held > sim->peak ? sim->held : sim->peak;
+    *memory_p = memory;
+    return TSW_OK;
+}
+
+static void memory_free(tsw_device_t *dev, tsw_memory_t *memory)
+{
+    body(dev)->held -= memory->total;
+    *memory = (tsw_memory_t){.address = 0};
+}
+
+static uint64_t memory_peak(const tsw_device_t *dev)
+{
+    return const_body(dev)->peak;
+}
+
+static tsw_status_t fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
+                         uint64_t elements, const tsw_fill_t *how, int64_t lo, int64_t hi,
+                         uint64_t seed, const void *data, size_t data_size, tsw_err_t *err)
+{
+    (void)dtype;
+    (void)elements;
+    (void)lo;
+    (void)hi;
+    (void)seed;
+    if (how->kind == TSW_FILL_DATASET && (data == NULL || data_size != memory->bytes))
+        return tsw_err_set(err, TSW_ERR_ARG, "the dataset has %zu bytes, the argument needs %llu",
+                           data_size, (unsigned long long)memory->bytes);
+    return pass(body(dev), memory->bytes, err);
+}
+
+static tsw_status_t poison(tsw_device_t *dev, const tsw_memory_t *memory, bool fences_only,
+                           tsw_err_t *err)
+{
+    return pass(body(dev), fences_only ? 2 * memory->fence_bytes : memory->total, err);
+}
+
+static tsw_status_t copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
+                         tsw_err_t *err)
+{
+    TSW_ASSERT(to->bytes == from->bytes);
+    return pass(body(dev), 2 * to->bytes, err);
+}
+
+static bool was_touched(const tsw_sim_t *sim, const tsw_memory_t *memory)
+{
+    for (uint32_t i = 0; i < sim->touched_count; i++)
+        if (sim->touched[i] == memory->address)
+            return true;
+    return false;
+}
+
+/* Whether the last launch did that to this memory; the first who asks gets it. */
+static bool take_fault(tsw_sim_t *sim, tsw_fault_t fault, const tsw_memory_t *memory)
+{
+    if (sim->result_fault != fault || !was_touched(sim, memory))
+        return false;
+    sim->result_fault = TSW_FAULT_NONE;
+    return true;
+}
+
+static tsw_status_t check_fences(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *damaged_p,
+                                 int64_t *first_p, tsw_err_t *err)
+{
+    tsw_status_t status = pass(body(dev), 2 * memory->fence_bytes, err);
+    if (status != TSW_OK)
+        return status;
+    bool damaged = take_fault(body(dev), TSW_FAULT_OVERRUN, memory);
+    *damaged_p = damaged ? 2 : 0;
+    *first_p = (int64_t)memory->bytes;
+    return TSW_OK;
+}
+
+static tsw_compare_t faulty_result(tsw_fault_t fault, uint64_t elements)
+{
+    tsw_compare_t compare = {.elements = elements, .max_abs = 1e-3, .max_rel = 1e-3};
+    switch (fault) {
+    case TSW_FAULT_WRONG:
+    case TSW_FAULT_INPLACE:
+        compare.mismatches = elements / 3 + 1;
+        compare.first_bad = elements / 7;
+        compare.max_abs = 1.5;
+        compare.max_rel = 0.75;
+        break;
+    case TSW_FAULT_NAN:
+        compare.nans = elements / 5 + 1;
+        compare.mismatches = compare.nans;
+        break;
+    case TSW_FAULT_UNWRITTEN:
+        compare.unwritten = elements - elements / 2;
+        compare.mismatches = compare.unwritten;
+        compare.first_bad = elements / 2;
+        break;
+    default:
+        break;
+    }
+    return compare;
+}
+
+static tsw_status_t compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
+                            tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
+                            tsw_compare_t *compare_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    (void)dtype;
+    (void)atol;
+    (void)rtol;
+    tsw_status_t status = pass(sim, got->bytes + want->bytes, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_fault_t fault = was_touched(sim, got) ? sim->result_fault : TSW_FAULT_NONE;
+    if (fault == TSW_FAULT_NONE && sim->reference_is_wrong)
+        fault = TSW_FAULT_WRONG;
+    *compare_p = faulty_result(fault, elements);
+    return TSW_OK;
+}
+
+static tsw_status_t checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
+                             tsw_err_t *err)
+{
+    tsw_status_t status = pass(body(dev), memory->bytes, err);
+    if (status != TSW_OK)
+        return status;
+    bool changed = take_fault(body(dev), TSW_FAULT_INPUT, memory);
+    *sum_p = tsw_rng_u64(changed ? 1 : 0, memory->address, memory->bytes, 0, 0);
+    return TSW_OK;
+}
+
+static tsw_status_t kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
+                                const char *entry, const tsw_kernel_model_t *model,
+                                tsw_kernel_t **kernel_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    (void)cubin;
+    (void)size;
+    tsw_status_t status = usable(sim, err);
+    if (status != TSW_OK)
+        return status;
+    if (sim->is_replay && !is_reference(model) && model->recorded_count == 0)
+        return tsw_err_set(err, TSW_ERR_DEVICE, "entry %s: no samples of this config are recorded",
+                           entry);
+    tsw_sim_subject_t subject = subject_of(model);
+    sim->clock_ns += LOAD_NS;
+    switch (tsw_sim_fault_at_load(&sim->scenario, &subject)) {
+    case TSW_FAULT_LOAD:
+        return tsw_err_set(err, TSW_ERR_DEVICE, "entry %s: loading failed as the scenario says",
+                           entry);
+    case TSW_FAULT_OOM:
+        return tsw_err_set(err, TSW_ERR_DEVICE_MEMORY,
+                           "entry %s: out of device memory as the scenario says", entry);
+    default:
+        break;
+    }
+    tsw_sim_kernel_t *kernel = tsw_calloc(1, sizeof(*kernel));
+    if (kernel == NULL)
+        return tsw_err_nomem(err);
+    kernel->model = *model;
+    *kernel_p = (tsw_kernel_t *)kernel;
+    return TSW_OK;
+}
+
+static void kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel)
+{
+    (void)dev;
+    tsw_free(kernel);
+}
+
+static uint64_t launch_ns(const tsw_sim_t *sim, const tsw_kernel_model_t *model,
+                          const tsw_geometry_t *geometry, uint32_t round)
+{
+    if (sim->is_replay)
+        return model->recorded_count > 0 ? model->recorded_ns[round % model->recorded_count] : 1;
+    tsw_sim_subject_t subject = subject_of(model);
+    double ns = tsw_sim_time_ns(sim->model, model, geometry);
+    ns *= tsw_sim_slowness(&sim->scenario, &subject);
+    if (is_reference(model))
+        ns *= REFERENCE_SLOWNESS;
+    else
+        ns *= tsw_sim_noise(&sim->place, model->cell_key, model->config_key, round);
+    return (uint64_t)llround(ns);
+}
+
+static bool is_in_place(const tsw_launch_t *launch)
+{
+    for (uint32_t i = 1; i < launch->param_count; i++)
+        if (launch->params[i] == launch->params[i - 1] && launch->params[i] >= 1ull << 32)
+            return true;
+    return false;
+}
+
+static void note_result(tsw_sim_t *sim, const tsw_launch_t *launch, tsw_fault_t fault)
+{
+    const tsw_sim_kernel_t *kernel = (const tsw_sim_kernel_t *)launch->kernel;
+    if (fault == TSW_FAULT_INPLACE && !is_in_place(launch))
+        fault = TSW_FAULT_NONE;
+    if (is_reference(&kernel->model)) {
+        sim->reference_is_wrong = fault == TSW_FAULT_WRONG;
+        fault = fault == TSW_FAULT_WRONG ? TSW_FAULT_NONE : fault;
+    }
+    sim->result_fault = fault;
+    memcpy(sim->touched, launch->params, sizeof(sim->touched));
+    sim->touched_count = launch->param_count;
+}
+
+/* One launch: the clock advances by its time, the fault that is due happens. */
+static tsw_status_t execute(tsw_sim_t *sim, const tsw_launch_t *launch, uint32_t round,
+                            double timeout_s, uint64_t *interval_ns_p, tsw_err_t *err)
+{
+    /* Kernels count their launches; the port hands them out as constant. */
+    tsw_sim_kernel_t *kernel = (tsw_sim_kernel_t *)(uintptr_t)launch->kernel;
+    tsw_sim_subject_t subject = subject_of(&kernel->model);
+    tsw_fault_t fault = tsw_sim_fault_at_launch(&sim->scenario, &subject, ++kernel->launches);
+    if (fault == TSW_FAULT_CRASH)
+        abort();
+    if (fault == TSW_FAULT_LAUNCH)
+        return tsw_err_set(err, TSW_ERR_DEVICE, "launch refused as the scenario says");
+    if (fault == TSW_FAULT_LOST) {
+        sim->lost = true;
+        return tsw_err_set(err, TSW_ERR_DEVICE_LOST, "context lost as the scenario says");
+    }
+    if (!sim->is_replay &&
+        tsw_sim_blocks_per_sm(sim->model, &kernel->model, &launch->geometry) == 0)
+        return tsw_err_set(err, TSW_ERR_DEVICE,
+                           "launch refused: too many threads, registers or too much shared memory");
+    uint64_t ns = launch_ns(sim, &kernel->model, &launch->geometry, round);
+    if (fault == TSW_FAULT_HANG || (double)ns > timeout_s * 1e9) {
+        sim->lost = true;
+        sim->clock_ns += (uint64_t)(timeout_s * 1e9);
+        return tsw_err_set(err, TSW_ERR_TIMEOUT, "still running after %g s", timeout_s);
+    }
+    note_result(sim, launch, fault);
+    sim->clock_ns += LAUNCH_NS + ns;
+    *interval_ns_p = ns > 0 ? ns : 1;
+    return TSW_OK;
+}
+
+static tsw_status_t run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
+                        tsw_err_t *err)
+{
+    uint64_t ns = 0;
+    tsw_status_t status = usable(body(dev), err);
+    return status == TSW_OK ? execute(body(dev), launch, 0, timeout_s, &ns, err) : status;
+}
+
+static tsw_status_t wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
+                         tsw_wave_mode_t mode, uint32_t round, double timeout_s,
+                         uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    double flush_s = 2.0 * (double)sim->model->l2_bytes / sim->model->dram_bytes_per_s;
+    uint64_t flush_ns = mode == TSW_WAVE_COLD ? (uint64_t)(flush_s * 1e9) : 0;
+    size_t finished = 0;
+    tsw_status_t status = usable(sim, err);
+    sim->clock_ns += WAVE_NS;
+    while (status == TSW_OK && finished < count) {
+        sim->clock_ns += flush_ns;
+        status = execute(sim, &launches[finished], round, timeout_s, &interval_ns[finished], err);
+        finished += status == TSW_OK;
+    }
+    *finished_p = finished;
+    return status;
+}
+
+static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
+{
+    const tsw_sim_t *sim = body(dev);
+    *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = sim->model->sm_clock_mhz,
+                                     .mem_clock_mhz = sim->model->mem_clock_mhz,
+                                     .power_w = sim->model->power_w,
+                                     .temperature_celsius = 55.0f};
+}
+
+static uint64_t now_ns(const tsw_device_t *dev)
+{
+    return const_body(dev)->clock_ns;
+}
+
+static tsw_status_t profiler(tsw_device_t *dev, bool on, tsw_err_t *err)
+{
+    (void)on;
+    return usable(body(dev), err);
+}
+
+static const tsw_device_ops_t sim_ops = {
+    .name = "sim",
+    .close = sim_close,
+    .gpu = sim_gpu,
+    .load_tool = load_tool,
+    .canary = canary,
+    .memory_new = memory_new,
+    .memory_free = memory_free,
+    .memory_peak = memory_peak,
+    .fill = fill,
+    .poison = poison,
+    .copy = copy,
+    .check_fences = check_fences,
+    .compare = compare,
+    .checksum = checksum,
+    .kernel_load = kernel_load,
+    .kernel_unload = kernel_unload,
+    .run = run,
+    .wave = wave,
+    .telemetry = telemetry,
+    .now_ns = now_ns,
+    .profiler = profiler,
+};
+
+static void describe(tsw_sim_t *sim, const char *kind, const char *name, tsw_arch_t arch,
+                     uint32_t id)
+{
+    tsw_gpu_t *gpu = &sim->gpu;
+    snprintf(gpu->mode, sizeof(gpu->mode), "%s", kind);
+    snprintf(gpu->uuid, sizeof(gpu->uuid), "%.7s:%.24s:%u", kind, name, id);
+    snprintf(gpu->name, sizeof(gpu->name), "%s (%s)", sim->model->title,
+             sim->is_replay ? "replayed" : "simulated");
+    snprintf(gpu->driver_text, sizeof(gpu->driver_text), "%s",
+             sim->is_replay ? "replayed" : "simulated");
+    gpu->arch = arch;
+    gpu->sm_count = sim->model->sm_count;
+    gpu->memory_bytes = sim->model->memory_bytes;
+    gpu->l2_bytes = sim->model->l2_bytes;
+}
+
+static tsw_status_t open_body(const tsw_device_spec_t *spec, const tsw_sim_model_t *model,
+                              bool is_replay, tsw_device_t **dev_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = tsw_calloc(1, sizeof(*sim));
+    if (sim == NULL)
+        return tsw_err_nomem(err);
+    sim->base.ops = &sim_ops;
+    sim->model = model;
+    sim->is_replay = is_replay;
+    sim->place = (tsw_sim_place_t){.seed = spec->seed, .gpu = spec->id};
+    sim->place.node = tsw_rng_fold(tsw_key_of_text(spec->node));
+    sim->next_address = 1ull << 40;
+    tsw_status_t status = tsw_sim_scenario_parse(spec->scenario, spec->id, &sim->scenario, err);
+    if (status != TSW_OK) {
+        sim_close(&sim->base);
+        return status;
+    }
+    const tsw_sim_rule_t *rule = tsw_sim_gpu_rule(&sim->scenario, TSW_FAULT_CAPACITY);
+    sim->capacity = rule != NULL ? (uint64_t)rule->value : model->memory_bytes;
+    describe(sim, spec->kind, spec->model[0] != '\0' ? spec->model : model->name,
+             is_replay && spec->arch != 0 ? spec->arch : model->arch, spec->id);
+    *dev_p = &sim->base;
+    return TSW_OK;
+}
+
+tsw_status_t tsw_sim_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, tsw_err_t *err)
+{
+    const tsw_sim_model_t *model = tsw_sim_model(spec->model);
+    if (model != NULL)
+        return open_body(spec, model, false, dev_p, err);
+    const char *const *names = NULL;
+    size_t count = 0;
+    tsw_sim_models(&names, &count);
+    const char *nearest = tsw_text_nearest(spec->model, names, count);
+    return tsw_err_set(err, TSW_ERR_ENV,
+                       "no model \"%s\" to simulate%s%s%s; known: a100 l40s h100 h200 b200 rtx5090",
+                       spec->model, nearest != NULL ? " (did you mean \"" : "",
+                       nearest != NULL ? nearest : "", nearest != NULL ? "\"?)" : "");
+}
+
+tsw_status_t tsw_replay_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, tsw_err_t *err)
+{
+    const tsw_sim_model_t *model = tsw_sim_model(spec->model);
+    if (model == NULL)
+        model = tsw_sim_model_like(spec->arch);
+    return open_body(spec, model, true, dev_p, err);
+}

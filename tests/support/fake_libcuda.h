@@ -1,0 +1,34 @@
+/* A CUDA driver without a GPU, as a shared library: the real cuda body runs against it. "Device"
+ * memory is host memory, the tool's kernels are run by their host twins, time is a counter.
+ *
+ * An image must start with "fake". Kernels are told by their entry:
+ *     fake_write     (uint64 *out, uint64 bytes): sets every byte to 1
+ *     fake_half      the same for the first half only
+ *     fake_overrun   the same and one byte more
+ *     fake_hang      never ends
+ *     fake_lost      error 719, and all calls fail from then on
+ *     fake_refused   cuLaunchKernel returns 701
+ * TSW_LIBNVML may point here too. */
+#ifndef TSW_TESTS_FAKE_LIBCUDA_H
+#define TSW_TESTS_FAKE_LIBCUDA_H
+
+#include <stdint.h>
+
+/* Back to the start: no failure planned, nothing lost, counters zero. */
+void fake_cuda_reset(void);
+/* The n-th call from now of a function (1: the next) returns result. */
+void fake_cuda_fail(const char *function, int n, int result);
+/* Number of GPUs; 1 after a reset. */
+void fake_cuda_set_devices(int count);
+
+typedef struct {
+    int contexts, streams, events, modules, memories, host_memories; /* alive now */
+    int launches;    /* of kernels that are not the tool's */
+    int flushes;     /* memsets of twice the L2 (4 KiB) to zero */
+    int profilers;   /* starts minus stops */
+    int most_queued; /* commands since the last query, at most */
+} fake_cuda_counts_t;
+
+void fake_cuda_counts(fake_cuda_counts_t *counts_p);
+
+#endif

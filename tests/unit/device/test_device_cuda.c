@@ -1,0 +1,484 @@
+/* The real cuda body over tests/support/fake_libcuda.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "device/cuda_api.h"
+#include "device/device.h"
+#include "device/tool_host.h"
+#include "fake_libcuda.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FENCE (1u << 20)
+
+static const double timeout_s = 5.0;
+
+static tsw_status_t try_open(int ordinal, tsw_device_t **dev_p, tsw_err_t *err)
+{
+    tsw_device_spec_t spec = {.kind = "cuda", .ordinal = ordinal};
+    return tsw_device_open(&spec, dev_p, err);
+}
+
+static tsw_device_t *open_cuda(void)
+{
+    tsw_device_t *dev = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(try_open(0, &dev, &err), TSW_OK);
+    assert_int_equal(dev->ops->load_tool(dev, "fake", 4, &err), TSW_OK);
+    return dev;
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_cuda_reset();
+    return 0;
+}
+
+static void check_balance(void)
+{
+    fake_cuda_counts_t counts;
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.contexts, 0);
+    assert_int_equal(counts.streams, 0);
+    assert_int_equal(counts.events, 0);
+    assert_int_equal(counts.modules, 0);
+    assert_int_equal(counts.memories, 0);
+    assert_int_equal(counts.host_memories, 0);
+    assert_int_equal(counts.profilers, 0);
+}
+
+static tsw_memory_t memory_of(tsw_device_t *dev, uint64_t bytes)
+{
+    tsw_memory_t memory;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->memory_new(dev, bytes, FENCE, &memory, &err), TSW_OK);
+    assert_int_equal(dev->ops->poison(dev, &memory, false, &err), TSW_OK);
+    return memory;
+}
+
+static tsw_kernel_t *load(tsw_device_t *dev, const char *entry)
+{
+    tsw_kernel_t *kernel = NULL;
+    tsw_kernel_model_t model = {.flops = 1};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->kernel_load(dev, "fake", 4, entry, &model, &kernel, &err), TSW_OK);
+    return kernel;
+}
+
+static tsw_launch_t launch_of(const tsw_kernel_t *kernel, const tsw_memory_t *memory)
+{
+    return (tsw_launch_t){.kernel = kernel,
+                          .geometry = {.grid = {1, 1, 1}, .block = {32, 1, 1}},
+                          .params = {memory->address, memory->bytes},
+                          .param_count = 2};
+}
+
+static void test_gpu_is_described(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    const tsw_gpu_t *gpu = dev->ops->gpu(dev);
+    tsw_telemetry_t telemetry;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_string_equal(gpu->uuid, "GPU-00112233-4455-6677-8899-aabbccddeeff");
+    assert_string_equal(gpu->name, "Fake GPU 0");
+    assert_int_equal(gpu->arch, 90);
+    assert_int_equal(gpu->sm_count, 4);
+    assert_int_equal(gpu->driver_version, 13000);
+    assert_string_equal(gpu->driver_text, "580.1.2");
+    assert_string_equal(gpu->mode, "cuda");
+    dev->ops->telemetry(dev, &telemetry);
+    assert_int_equal(telemetry.sm_clock_mhz, 1500);
+    assert_int_equal(telemetry.mem_clock_mhz, 2600);
+    assert_true(telemetry.power_w == 412.5f);
+    assert_int_equal(telemetry.throttle_reasons, 4);
+    assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    assert_true(dev->ops->now_ns(dev) > 0);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_fill_compare_and_fences_work(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    const tsw_device_ops_t *ops = dev->ops;
+    tsw_fill_t fill = {.kind = TSW_FILL_NORMAL, .a = 0, .b = 1};
+    tsw_memory_t a = memory_of(dev, 2 * 1001), b = memory_of(dev, 2 * 1001);
+    tsw_compare_t compare;
+    tsw_err_t err = TSW_ERR_INIT;
+    uint64_t damaged = 1, sum_a = 0, sum_b = 0;
+    int64_t first = 0;
+    assert_int_equal(a.address % 256, 0);
+    assert_int_equal(ops->fill(dev, &a, TSW_DTYPE_F16, 1001, &fill, 0, 0, 5, NULL, 0, &err),
+                     TSW_OK);
+    assert_int_equal(ops->compare(dev, &b, &a, TSW_DTYPE_F16, 1001, 0, 0, &compare, &err), TSW_OK);
+    assert_int_equal(compare.unwritten, 1001);
+    assert_int_equal(ops->copy(dev, &b, &a, &err), TSW_OK);
+    assert_int_equal(ops->compare(dev, &b, &a, TSW_DTYPE_F16, 1001, 0, 0, &compare, &err), TSW_OK);
+    assert_int_equal(compare.mismatches, 0);
+    assert_int_equal(ops->check_fences(dev, &b, &damaged, &first, &err), TSW_OK);
+    assert_int_equal(damaged, 0);
+    assert_int_equal(ops->checksum(dev, &a, &sum_a, &err), TSW_OK);
+    assert_int_equal(ops->checksum(dev, &b, &sum_b, &err), TSW_OK);
+    assert_int_equal(sum_a, sum_b);
+    *(uint8_t *)(uintptr_t)(b.address + 2 * 1001) = 0; /* the very next byte */
+    *(uint8_t *)(uintptr_t)(b.base + b.total - 1) = 0;
+    assert_int_equal(ops->check_fences(dev, &b, &damaged, &first, &err), TSW_OK);
+    assert_int_equal(damaged, 2);
+    assert_int_equal(first, 2 * 1001);
+    *(uint8_t *)(uintptr_t)(b.address - 3) = 7;
+    assert_int_equal(ops->check_fences(dev, &b, &damaged, &first, &err), TSW_OK);
+    assert_int_equal(damaged, 3);
+    assert_int_equal(first, -3);
+    assert_int_equal(ops->poison(dev, &b, true, &err), TSW_OK);
+    assert_int_equal(ops->check_fences(dev, &b, &damaged, &first, &err), TSW_OK);
+    assert_int_equal(damaged, 0);
+    assert_int_equal(ops->checksum(dev, &b, &sum_b, &err), TSW_OK);
+    assert_int_equal(sum_a, sum_b);
+    assert_int_equal(ops->memory_peak(dev), a.total + b.total);
+    ops->memory_free(dev, &a);
+    ops->memory_free(dev, &b);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_dataset_fills_take_bytes(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_fill_t fill = {.kind = TSW_FILL_DATASET};
+    tsw_memory_t a = memory_of(dev, 5);
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->fill(dev, &a, TSW_DTYPE_I8, 5, &fill, 0, 0, 0, "12345", 5, &err),
+                     TSW_OK);
+    assert_memory_equal((void *)(uintptr_t)a.address, "12345", 5);
+    assert_int_equal(dev->ops->fill(dev, &a, TSW_DTYPE_I8, 5, &fill, 0, 0, 0, "1234", 4, &err),
+                     TSW_ERR_ARG);
+    dev->ops->memory_free(dev, &a);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_memory_runs_out(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t memory;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->memory_new(dev, 1ull << 40, FENCE, &memory, &err),
+                     TSW_ERR_DEVICE_MEMORY);
+    assert_non_null(strstr(err.text, "cuMemAlloc: CUDA_ERROR_OUT_OF_MEMORY (2)"));
+    assert_int_equal(dev->ops->memory_new(dev, UINT64_MAX, FENCE, &memory, &err),
+                     TSW_ERR_DEVICE_MEMORY);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_kernels_load_and_run(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 999);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_OK);
+    assert_int_equal(*(uint8_t *)(uintptr_t)(out.address + 998), 1);
+    assert_int_equal(*(uint8_t *)(uintptr_t)(out.address + 999), 0xff);
+    launch.geometry.shared_bytes = 512 * 1024;
+    assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_ERR_DEVICE);
+    assert_non_null(strstr(err.text, "524288 bytes of dynamic shared memory, this GPU allows "
+                                     "232448 per block: cuFuncSetAttribute"));
+    launch.geometry.shared_bytes = 200000;
+    assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_OK);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->kernel_unload(dev, NULL);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_bad_images_and_entries_are_refused(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_kernel_t *kernel = NULL;
+    tsw_kernel_model_t model = {.flops = 1};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->kernel_load(dev, "junk", 4, "fake_write", &model, &kernel, &err),
+                     TSW_ERR_DEVICE);
+    assert_int_equal(err.vendor, 200);
+    assert_int_equal(dev->ops->kernel_load(dev, "fake", 4, "other", &model, &kernel, &err),
+                     TSW_ERR_DEVICE);
+    assert_non_null(strstr(err.text, "entry other: cuModuleGetFunction"));
+    assert_null(kernel);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_a_refused_launch_leaves_the_context_alive(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_refused");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_ERR_DEVICE);
+    assert_int_equal(err.vendor, 701);
+    assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+/* After these the process must go: nothing is released, since releasing could block. */
+static void check_lost(const char *entry, double seconds, tsw_status_t want)
+{
+    fake_cuda_reset();
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64), other;
+    tsw_kernel_t *kernel = load(dev, entry);
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->run(dev, &launch, seconds, &err), want);
+    assert_int_equal(dev->ops->canary(dev, &err), TSW_ERR_DEVICE_LOST);
+    assert_int_equal(dev->ops->memory_new(dev, 1, 1, &other, &err), TSW_ERR_DEVICE_LOST);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+}
+
+static void test_hangs_and_sticky_errors_lose_the_context(void **state)
+{
+    (void)state;
+    check_lost("fake_hang", 0.02, TSW_ERR_TIMEOUT);
+    check_lost("fake_lost", timeout_s, TSW_ERR_DEVICE_LOST);
+}
+
+static void test_results_are_classified(void **state)
+{
+    (void)state;
+    static const int lost[] = {214, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+    static const int alive[] = {1, 200, 201, 209, 400, 500, 701, 713, 720, 801};
+    assert_int_equal(tsw_cuda_status(0), TSW_OK);
+    assert_int_equal(tsw_cuda_status(2), TSW_ERR_DEVICE_MEMORY);
+    for (size_t i = 0; i < sizeof(lost) / sizeof(lost[0]); i++)
+        assert_int_equal(tsw_cuda_status(lost[i]), TSW_ERR_DEVICE_LOST);
+    for (size_t i = 0; i < sizeof(alive) / sizeof(alive[0]); i++)
+        assert_int_equal(tsw_cuda_status(alive[i]), TSW_ERR_DEVICE);
+}
+
+static void test_a_long_wave_is_split_flushed_and_timed(void **state)
+{
+    (void)state;
+    enum { COUNT = 333 };
+    static tsw_launch_t launches[COUNT];
+    static uint64_t interval_ns[COUNT];
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    fake_cuda_counts_t before, after;
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < COUNT; i++)
+        launches[i] = launch_of(kernel, &out);
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->wave(dev, launches, COUNT, TSW_WAVE_COLD, 0, timeout_s, interval_ns,
+                                    &finished, &err),
+                     TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(finished, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        assert_in_range(interval_ns[i], 10239, 10241);
+    assert_int_equal(after.launches - before.launches, COUNT + 3); /* a lead-in per batch */
+    assert_int_equal(after.flushes - before.flushes, COUNT + 3);
+    assert_true(after.most_queued < 1000);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_a_bare_wave_launches_as_often_as_asked(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launches[5];
+    uint64_t interval_ns[5];
+    fake_cuda_counts_t before, after;
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < 5; i++)
+        launches[i] = launch_of(kernel, &out);
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->profiler(dev, true, &err), TSW_OK);
+    assert_int_equal(
+        dev->ops->wave(dev, launches, 5, TSW_WAVE_BARE, 0, timeout_s, interval_ns, &finished, &err),
+        TSW_OK);
+    assert_int_equal(dev->ops->profiler(dev, false, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.launches - before.launches, 5);
+    assert_int_equal(after.flushes, before.flushes);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void check_wave_culprit(const char *entry, double seconds, tsw_status_t want)
+{
+    fake_cuda_reset();
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *good = load(dev, "fake_write"), *bad = load(dev, entry);
+    tsw_launch_t launches[] = {launch_of(good, &out), launch_of(good, &out), launch_of(bad, &out),
+                               launch_of(good, &out)};
+    uint64_t interval_ns[4];
+    size_t finished = 99;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(
+        dev->ops->wave(dev, launches, 4, TSW_WAVE_COLD, 0, seconds, interval_ns, &finished, &err),
+        want);
+    assert_int_equal(finished, 2);
+    if (want == TSW_ERR_DEVICE)
+        assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    dev->ops->kernel_unload(dev, good);
+    dev->ops->kernel_unload(dev, bad);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    if (want == TSW_ERR_DEVICE)
+        check_balance();
+}
+
+static void test_a_wave_names_the_culprit(void **state)
+{
+    (void)state;
+    check_wave_culprit("fake_hang", 0.02, TSW_ERR_TIMEOUT);
+    check_wave_culprit("fake_lost", timeout_s, TSW_ERR_DEVICE_LOST);
+    check_wave_culprit("fake_refused", timeout_s, TSW_ERR_DEVICE);
+}
+
+/* Whatever call fails while opening, what was made is released. */
+static void test_opening_can_fail_anywhere(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *function;
+        int n;
+    } places[] = {
+        {"cuDeviceGetCount", 1}, {"cuDeviceGet", 1},      {"cuDeviceGetName", 1},
+        {"cuDeviceGetUuid", 1},  {"cuDeviceTotalMem", 1}, {"cuDevicePrimaryCtxRetain", 1},
+        {"cuCtxSetCurrent", 1},  {"cuStreamCreate", 1},   {"cuEventCreate", 1},
+        {"cuEventCreate", 200},  {"cuMemHostAlloc", 1},   {"cuMemHostGetDevicePointer", 1},
+        {"cuMemAlloc", 1},       {"cuMemAlloc", 2},
+    };
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        tsw_device_t *dev = NULL;
+        tsw_err_t err = TSW_ERR_INIT;
+        fake_cuda_reset();
+        fake_cuda_fail(places[i].function, places[i].n, 1);
+        assert_int_equal(try_open(0, &dev, &err), TSW_ERR_DEVICE);
+        assert_non_null(strstr(err.text, places[i].function));
+        assert_null(dev);
+        check_balance();
+    }
+}
+
+static void test_no_driver_and_no_gpu_are_environment_errors(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(try_open(1, &dev, &err), TSW_ERR_ENV);
+    assert_non_null(strstr(err.text, "no GPU 1: 1 visible"));
+    const char *path = getenv("TSW_LIBCUDA");
+    char *kept = strdup(path);
+    setenv("TSW_LIBCUDA", "/nowhere/libcuda.so.1", 1);
+    assert_int_equal(try_open(0, &dev, &err), TSW_ERR_ENV);
+    assert_non_null(strstr(err.text, "no CUDA driver"));
+    setenv("TSW_LIBCUDA", kept, 1);
+    free(kept);
+    tsw_mem_fail_at(1);
+    assert_int_equal(try_open(0, &dev, &err), TSW_ERR_NOMEM);
+    tsw_mem_fail_at(0);
+    assert_null(dev);
+}
+
+static void test_telemetry_is_zero_without_nvml(void **state)
+{
+    (void)state;
+    char *kept = strdup(getenv("TSW_LIBNVML"));
+    setenv("TSW_LIBNVML", "/nowhere/libnvidia-ml.so.1", 1);
+    tsw_device_t *dev = open_cuda();
+    tsw_telemetry_t telemetry = {.sm_clock_mhz = 1};
+    dev->ops->telemetry(dev, &telemetry);
+    assert_int_equal(telemetry.sm_clock_mhz, 0);
+    assert_string_equal(dev->ops->gpu(dev)->driver_text, "");
+    tsw_device_close(dev);
+    setenv("TSW_LIBNVML", kept, 1);
+    free(kept);
+    check_balance();
+}
+
+static void test_devices_are_listed(void **state)
+{
+    (void)state;
+    tsw_gpu_t *gpus = NULL;
+    size_t count = 0;
+    char *missing = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    fake_cuda_set_devices(2);
+    assert_int_equal(tsw_device_list(&gpus, &count, &missing, &err), TSW_OK);
+    assert_int_equal(count, 2);
+    assert_null(missing);
+    assert_string_equal(gpus[1].name, "Fake GPU 1");
+    assert_string_not_equal(gpus[0].uuid, gpus[1].uuid);
+    tsw_free(gpus);
+    fake_cuda_fail("cuInit", 1, 100);
+    gpus = NULL;
+    assert_int_equal(tsw_device_list(&gpus, &count, &missing, &err), TSW_OK);
+    assert_int_equal(count, 0);
+    assert_null(gpus);
+    assert_non_null(strstr(missing, "cuInit"));
+    tsw_free(missing);
+    fake_cuda_set_devices(0);
+    assert_int_equal(tsw_device_list(&gpus, &count, &missing, &err), TSW_OK);
+    assert_string_equal(missing, "the driver shows no GPU");
+    tsw_free(missing);
+    check_balance();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(test_gpu_is_described, setup),
+        cmocka_unit_test_setup(test_fill_compare_and_fences_work, setup),
+        cmocka_unit_test_setup(test_dataset_fills_take_bytes, setup),
+        cmocka_unit_test_setup(test_memory_runs_out, setup),
+        cmocka_unit_test_setup(test_kernels_load_and_run, setup),
+        cmocka_unit_test_setup(test_bad_images_and_entries_are_refused, setup),
+        cmocka_unit_test_setup(test_a_refused_launch_leaves_the_context_alive, setup),
+        cmocka_unit_test_setup(test_hangs_and_sticky_errors_lose_the_context, setup),
+        cmocka_unit_test_setup(test_results_are_classified, setup),
+        cmocka_unit_test_setup(test_a_long_wave_is_split_flushed_and_timed, setup),
+        cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
+        cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
+        cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),
+        cmocka_unit_test_setup(test_no_driver_and_no_gpu_are_environment_errors, setup),
+        cmocka_unit_test_setup(test_telemetry_is_zero_without_nvml, setup),
+        cmocka_unit_test_setup(test_devices_are_listed, setup),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

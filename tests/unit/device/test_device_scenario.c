@@ -1,0 +1,128 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "device/sim_scenario.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static tsw_sim_scenario_t parse(const char *text, uint32_t gpu)
+{
+    tsw_sim_scenario_t scenario = {.rules = NULL};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_sim_scenario_parse(text, gpu, &scenario, &err), TSW_OK);
+    return scenario;
+}
+
+static tsw_sim_subject_t subject_of(const char *text)
+{
+    return (tsw_sim_subject_t){.text = text, .key = tsw_key_of_text(text)};
+}
+
+static void test_rules_fit_their_targets(void **state)
+{
+    (void)state;
+    tsw_sim_subject_t a = subject_of("TILE_M=128 TILE_N=64 occupancy=2");
+    tsw_sim_subject_t b = subject_of("TILE_M=64 TILE_N=64 occupancy=2");
+    tsw_sim_subject_t c = subject_of("TILE_M=32 TILE_N=12 occupancy=2");
+    tsw_sim_subject_t reference = {.text = NULL};
+    char text[512], key[TSW_KEY_TEXT_SIZE];
+    snprintf(text, sizeof(text),
+             "# all kinds\n"
+             "  wrong occupancy=2  TILE_M=128   # with a comment\r\n"
+             "\n"
+             "hang@3 %s\n"
+             "load TILE_N=12\n"
+             "slow 1.5 *\n"
+             "lost TILE_N=6\n"
+             "unwritten reference",
+             tsw_key_format(b.key, key));
+    tsw_sim_scenario_t scenario = parse(text, 0);
+    assert_int_equal(scenario.count, 6);
+    assert_int_equal(tsw_sim_fault_at_launch(&scenario, &a, 1), TSW_FAULT_WRONG);
+    assert_int_equal(tsw_sim_fault_at_launch(&scenario, &b, 2), TSW_FAULT_NONE);
+    assert_int_equal(tsw_sim_fault_at_launch(&scenario, &b, 3), TSW_FAULT_HANG);
+    assert_int_equal(tsw_sim_fault_at_launch(&scenario, &b, 9), TSW_FAULT_HANG);
+    assert_int_equal(tsw_sim_fault_at_load(&scenario, &c), TSW_FAULT_LOAD);
+    assert_int_equal(tsw_sim_fault_at_load(&scenario, &a), TSW_FAULT_NONE);
+    assert_true(tsw_sim_slowness(&scenario, &c) == 1.5);
+    assert_true(tsw_sim_slowness(&scenario, &reference) == 1.0);
+    assert_int_equal(tsw_sim_fault_at_launch(&scenario, &reference, 1), TSW_FAULT_UNWRITTEN);
+    tsw_sim_scenario_fini(&scenario);
+}
+
+static void test_rules_for_other_gpus_are_left_out(void **state)
+{
+    (void)state;
+    const char *text = "gpu=1 canary\ngpu=0 capacity 4096\ngpu=1 slow 2 *\n";
+    tsw_sim_scenario_t scenario = parse(text, 0);
+    assert_int_equal(scenario.count, 1);
+    assert_null(tsw_sim_gpu_rule(&scenario, TSW_FAULT_CANARY));
+    assert_true(tsw_sim_gpu_rule(&scenario, TSW_FAULT_CAPACITY)->value == 4096);
+    tsw_sim_scenario_fini(&scenario);
+    scenario = parse(text, 1);
+    assert_int_equal(scenario.count, 2);
+    assert_non_null(tsw_sim_gpu_rule(&scenario, TSW_FAULT_CANARY));
+    tsw_sim_scenario_fini(&scenario);
+}
+
+static void test_nothing_is_a_scenario(void **state)
+{
+    (void)state;
+    tsw_sim_scenario_t scenario = parse(NULL, 0);
+    assert_int_equal(scenario.count, 0);
+    scenario = parse("\n # nothing\n", 0);
+    assert_int_equal(scenario.count, 0);
+}
+
+static void check_bad(const char *text, const char *message)
+{
+    tsw_sim_scenario_t scenario = {.count = 42};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_sim_scenario_parse(text, 0, &scenario, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, message));
+    assert_int_equal(scenario.count, 42);
+}
+
+static void test_bad_lines_are_named(void **state)
+{
+    (void)state;
+    check_bad("wrong *\nwrnog *", "scenario:2: unknown fault \"wrnog\"; did you mean \"wrong\"?");
+    check_bad("gpu=1", "scenario:1: unknown fault \"\"");
+    check_bad("gpu=x wrong *", "bad GPU number \"x\"");
+    check_bad("hang@0 *", "bad launch number \"0\"");
+    check_bad("hang@ *", "bad launch number \"\"");
+    check_bad("hang", "no target");
+    check_bad("slow *", "slow needs a number above 0");
+    check_bad("slow -1 *", "slow needs a number above 0");
+    check_bad("capacity nan", "capacity needs a number");
+    check_bad("canary *", "canary takes no target");
+}
+
+static void test_no_memory_is_reported(void **state)
+{
+    (void)state;
+    for (long n = 1; n <= 3; n++) {
+        tsw_sim_scenario_t scenario = {.count = 42};
+        tsw_mem_fail_at(n);
+        assert_int_equal(tsw_sim_scenario_parse("wrong *", 0, &scenario, NULL), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
+        assert_int_equal(scenario.count, 42);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rules_fit_their_targets),
+        cmocka_unit_test(test_rules_for_other_gpus_are_left_out),
+        cmocka_unit_test(test_nothing_is_a_scenario),
+        cmocka_unit_test(test_bad_lines_are_named),
+        cmocka_unit_test(test_no_memory_is_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
