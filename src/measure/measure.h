@@ -15,9 +15,12 @@ typedef struct {
     tsw_key_t cell_key;
     tsw_policy_t policy;
     double flops, bytes;
-    int64_t max_tile; /* largest tile value among the configs: width of the fences */
+    int64_t max_tile;            /* largest tile value among the configs: width of the fences */
     const void *reference_cubin; /* borrowed during _begin */
     size_t reference_size;
+    /* Bytes for dataset fills, one per argument of the pack, borrowed until _end; NULL: none. */
+    const void *const *fill_data;
+    const size_t *fill_sizes;
 } tsw_measure_cell_t;
 
 typedef struct {
@@ -43,16 +46,20 @@ typedef struct {
                   const tsw_sample_t *samples, size_t count, uint32_t launches);
 } tsw_measure_sink_t;
 
-/* TSW_ERR_DEVICE_MEMORY when the buffers do not fit. Other statuses as the device port's. */
+/* TSW_ERR_DEVICE_MEMORY when the buffers do not fit; TSW_ERR_INPUT or TSW_ERR_OVERFLOW when an
+ * argument or the reference kernel is bad. Other statuses as the device port's. Protocol fixed runs
+ * no reference and verifies nothing. */
 tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
                                const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
                                tsw_err_t *err);
-/* Load and verify one config; the outcome goes to the sink. A status other than TSW_OK means that
- * the process must go (context lost, time-out) or host memory ran out. */
+/* Load and verify one config; the outcome goes to the sink (a config that was verified before is
+ * launched once and tells only a failure). A status other than TSW_OK means that the process must
+ * go (context lost, time-out) or host memory ran out. */
 tsw_status_t tsw_measure_add(tsw_measure_t *measure, const tsw_measure_config_t *config,
                              tsw_err_t *err);
-/* The rounds over the configs that are ok, from first_round on; then the last verification, and
- * the in-place check for inout arguments. */
+/* The warm-up rounds, then the rounds over the configs that are ok, from first_round on (rounds are
+ * counted within their stage); then every config's last launch is verified, and the in-place check
+ * made for inout arguments. A failure goes to the sink, also for a config that has samples. */
 tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err);
 uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure);
 uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure);

@@ -9,18 +9,24 @@ typedef struct tsw_policy_state tsw_policy_state_t;
 
 typedef struct {
     tsw_stage_t stage;
-    uint32_t round;
-    uint32_t *configs; /* indices in order of launch; borrowed until the next call */
-    size_t count;      /* 0: stop */
+    uint32_t round;          /* counted within its stage, from 0 */
+    const uint32_t *configs; /* indices in order of launch; borrowed until the next call */
+    size_t count;            /* 0: stop */
 } tsw_wave_t;
 
-/* live: config indices that take part. cell: seeds the order. */
+/* live: config indices that take part, copied. cell: seeds the order. Protocol rounds: the warm-up
+ * rounds, always, then rounds first_round.. in fresh random orders; a budget ends them, yet not
+ * before 3 of them. Protocol fixed: one wave, in which each config is launched `rounds` times in
+ * a row; a first_round above 0 means that it was done. */
 tsw_status_t tsw_policy_new(const tsw_policy_t *policy, tsw_key_t cell, const uint32_t *live,
                             size_t count, uint32_t first_round, tsw_policy_state_t **state_p,
                             tsw_err_t *err);
 void tsw_policy_free(tsw_policy_state_t *state);
-tsw_status_t tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p, tsw_err_t *err);
-/* What came back: interval per launch for the wave's configs, in its order. */
+/* Longest wave that can come: for buffers made in advance. */
+size_t tsw_policy_wave_max(const tsw_policy_state_t *state);
+/* Until a wave is reported it comes again, without the configs that were dropped. */
+void tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p);
+/* What came back of the last wave: interval per launch, in its order. */
 void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns, uint32_t launches,
                        uint64_t elapsed_ns);
 /* A config ended (failed) and takes no further part. */

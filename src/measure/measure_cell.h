@@ -1,0 +1,81 @@
+/* The cell in hand: its buffers and configs. Private to measure. */
+#ifndef TSW_MEASURE_MEASURE_CELL_H
+#define TSW_MEASURE_MEASURE_CELL_H
+
+#include "measure/measure.h"
+
+/* One argument of the pack. Buffers that its role does not need have no bytes. */
+typedef struct {
+    const tsw_arg_t *arg;
+    tsw_dtype_t dtype;
+    uint64_t elements;
+    tsw_memory_t input;     /* in; inout: pristine, what is read */
+    tsw_memory_t output;    /* out, workspace; inout: the scratch that is written */
+    tsw_memory_t reference; /* out, inout: what the reference wrote */
+    uint64_t input_sum, reference_sum;
+} tsw_measure_arg_t;
+
+typedef struct {
+    uint32_t index;
+    bool is_ok;
+    tsw_kernel_t *kernel;
+    char *config_text;   /* canonical */
+    tsw_launch_t launch; /* with split buffers */
+} tsw_measure_entry_t;
+
+struct tsw_measure {
+    tsw_device_t *dev;
+    tsw_measure_cell_t cell;
+    tsw_measure_sink_t sink;
+    tsw_eval_t *eval;
+    tsw_measure_arg_t *args;
+    size_t arg_count;
+    tsw_kernel_t *reference;
+    tsw_launch_t reference_launch;
+    tsw_measure_entry_t *entries;
+    size_t entry_count, entry_capacity;
+    uint64_t start_ns, busy_ns;
+};
+
+/* ---- measure_args.c ---- */
+
+/* Evaluate sizes, allocate everything, fill the inputs. */
+tsw_status_t tsw_measure_args_new(tsw_measure_t *measure, bool with_reference, tsw_err_t *err);
+void tsw_measure_args_free(tsw_measure_t *measure);
+tsw_status_t tsw_measure_args_fill(tsw_measure_t *measure, tsw_err_t *err);
+
+typedef enum {
+    TSW_BUFFERS_SPLIT,     /* reads input, writes output */
+    TSW_BUFFERS_REFERENCE, /* reads input, writes reference */
+    TSW_BUFFERS_IN_PLACE,  /* inout: reads and writes output */
+} tsw_buffers_t;
+
+/* Kernel parameters in the pack's order; scalars as eval is bound now. */
+tsw_status_t tsw_measure_params(const tsw_measure_t *measure, tsw_buffers_t buffers,
+                                tsw_launch_t *launch, tsw_err_t *err);
+/* Only the pointers, of a launch whose scalars are set. */
+void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers,
+                          tsw_launch_t *launch);
+
+/* ---- measure_check.c ---- */
+
+/* Poison what a launch is to write. */
+tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err);
+/* Note what must not change: inputs and the reference's outputs. */
+tsw_status_t tsw_measure_seal(tsw_measure_t *measure, tsw_err_t *err);
+/* Finds and mends what a launch damaged: fences, inputs, reference outputs. detail: the first
+ * damage in words, "" when there is none; size TSW_DETAIL_MAX. */
+tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err);
+/* Outputs against the reference's: outcome OK, WRONG_RESULT or NAN_RESULT, detail in words. */
+tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
+                                 tsw_verify_facts_t *facts_p, tsw_err_t *err);
+
+/* ---- measure.c ---- */
+
+/* Launch and wait; counts as busy time. */
+tsw_status_t tsw_measure_run(tsw_measure_t *measure, const tsw_launch_t *launch, double timeout_s,
+                             tsw_err_t *err);
+/* (Re)compute the reference's outputs. */
+tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err);
+
+#endif

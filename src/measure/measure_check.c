@@ -1,0 +1,195 @@
+/* What a launch left behind. */
+#include "measure/measure_cell.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+typedef struct {
+    const tsw_memory_t *memory;
+    const char *name; /* of the argument */
+    const char *kind; /* "", "the input of", ... */
+} buffer_t;
+
+enum { BUFFERS_OF_ARG = 3 };
+
+/* Buffer number `which` of argument `at`, what is written first; no bytes: not there. */
+static buffer_t buffer_of(const tsw_measure_t *measure, size_t at, int which)
+{
+    const tsw_measure_arg_t *arg = &measure->args[at];
+    switch (which) {
+    case 0:
+        return (buffer_t){&arg->output, arg->arg->name, ""};
+    case 1:
+        return (buffer_t){&arg->input, arg->arg->name, "the input "};
+    default:
+        return (buffer_t){&arg->reference, arg->arg->name, "the reference's copy of "};
+    }
+}
+
+tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++)
+        if (measure->args[i].output.total > 0)
+            status = measure->dev->ops->poison(measure->dev, &measure->args[i].output, false, err);
+    return status;
+}
+
+static tsw_status_t sum_of(tsw_measure_t *measure, const tsw_memory_t *memory, uint64_t *sum_p,
+                           tsw_err_t *err)
+{
+    if (memory->total == 0)
+        return TSW_OK;
+    return measure->dev->ops->checksum(measure->dev, memory, sum_p, err);
+}
+
+tsw_status_t tsw_measure_seal(tsw_measure_t *measure, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++) {
+        tsw_measure_arg_t *arg = &measure->args[i];
+        status = sum_of(measure, &arg->input, &arg->input_sum, err);
+        if (status == TSW_OK)
+            status = sum_of(measure, &arg->reference, &arg->reference_sum, err);
+    }
+    return status;
+}
+
+static void say_fence(const buffer_t *buffer, uint64_t damaged, int64_t first, char *detail)
+{
+    uint64_t behind = (uint64_t)first - buffer->memory->bytes;
+    if (first < 0)
+        snprintf(detail, TSW_DETAIL_MAX,
+                 "writes outside %s%s: %" PRIu64 " bytes changed, the first %" PRId64
+                 " bytes before its start",
+                 buffer->kind, buffer->name, damaged, -first);
+    else
+        snprintf(detail, TSW_DETAIL_MAX,
+                 "writes outside %s%s: %" PRIu64 " bytes changed, the first %" PRIu64
+                 " bytes behind its end",
+                 buffer->kind, buffer->name, damaged, behind);
+}
+
+static tsw_status_t inspect_fences(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    const tsw_device_ops_t *ops = measure->dev->ops;
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < measure->arg_count * BUFFERS_OF_ARG && status == TSW_OK; i++) {
+        buffer_t buffer = buffer_of(measure, i % measure->arg_count, (int)(i / measure->arg_count));
+        uint64_t damaged = 0;
+        int64_t first = 0;
+        if (buffer.memory->total == 0)
+            continue;
+        status = ops->check_fences(measure->dev, buffer.memory, &damaged, &first, err);
+        if (status != TSW_OK || damaged == 0)
+            continue;
+        if (detail[0] == '\0')
+            say_fence(&buffer, damaged, first, detail);
+        status = ops->poison(measure->dev, buffer.memory, true, err);
+    }
+    return status;
+}
+
+static tsw_status_t inspect_contents(tsw_measure_t *measure, char *detail, bool *changed_p,
+                                     tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++) {
+        const tsw_measure_arg_t *arg = &measure->args[i];
+        uint64_t input = arg->input_sum, reference = arg->reference_sum;
+        status = sum_of(measure, &arg->input, &input, err);
+        if (status == TSW_OK)
+            status = sum_of(measure, &arg->reference, &reference, err);
+        if (status != TSW_OK || (input == arg->input_sum && reference == arg->reference_sum))
+            continue;
+        *changed_p = true;
+        if (detail[0] == '\0')
+            snprintf(detail, TSW_DETAIL_MAX, "changes %s%s, which it must only read",
+                     input != arg->input_sum ? "the input " : "the reference's copy of ",
+                     arg->arg->name);
+    }
+    return status;
+}
+
+tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    bool changed = false;
+    detail[0] = '\0';
+    tsw_status_t status = inspect_fences(measure, detail, err);
+    if (status == TSW_OK)
+        status = inspect_contents(measure, detail, &changed, err);
+    if (status == TSW_OK && changed)
+        status = tsw_measure_args_fill(measure, err);
+    if (status == TSW_OK && changed)
+        status = tsw_measure_run_reference(measure, err);
+    return status;
+}
+
+static void add_facts(tsw_verify_facts_t *facts, const tsw_compare_t *compare)
+{
+    facts->elements += compare->elements;
+    facts->mismatches += compare->mismatches;
+    facts->nans += compare->nans;
+    facts->unwritten += compare->unwritten;
+    facts->max_abs = compare->max_abs > facts->max_abs ? compare->max_abs : facts->max_abs;
+    facts->max_rel = compare->max_rel > facts->max_rel ? compare->max_rel : facts->max_rel;
+}
+
+static void say_compare(const tsw_measure_arg_t *arg, const tsw_compare_t *compare, double atol,
+                        double rtol, char *detail)
+{
+    const char *name = arg->arg->name;
+    if (compare->mismatches == compare->nans)
+        snprintf(detail, TSW_DETAIL_MAX,
+                 "%s: %" PRIu64 " of %" PRIu64 " elements are NaN where the reference's are not, "
+                 "the first at %" PRIu64,
+                 name, compare->nans, compare->elements, compare->first_bad);
+    else if (compare->mismatches == compare->unwritten)
+        snprintf(detail, TSW_DETAIL_MAX,
+                 "%s: %" PRIu64 " of %" PRIu64 " elements never written, the first at %" PRIu64,
+                 name, compare->unwritten, compare->elements, compare->first_bad);
+    else
+        snprintf(detail, TSW_DETAIL_MAX,
+                 "%s: %" PRIu64 " of %" PRIu64 " elements differ, the first at %" PRIu64
+                 " (NaN: %" PRIu64 ", never written: %" PRIu64
+                 "; largest error %.3g, relative %.3g; allowed %g + %g * |reference|)",
+                 name, compare->mismatches, compare->elements, compare->first_bad, compare->nans,
+                 compare->unwritten, compare->max_abs, compare->max_rel, atol, rtol);
+}
+
+/* The pack's tolerance for the argument's dtype, else exact. */
+static tsw_tolerance_t tolerance_of(const tsw_measure_t *measure, const tsw_measure_arg_t *arg)
+{
+    const tsw_tolerance_t *found = tsw_pack_tolerance(measure->cell.variant->pack, arg->dtype);
+    if (found == NULL && tsw_dtype_is_floating(arg->dtype))
+        found = tsw_pack_tolerance(measure->cell.variant->pack, measure->cell.variant->dtype);
+    return found != NULL ? *found : (tsw_tolerance_t){.dtype = arg->dtype};
+}
+
+tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
+                                 tsw_verify_facts_t *facts_p, tsw_err_t *err)
+{
+    tsw_verify_facts_t facts = {.elements = 0};
+    detail[0] = '\0';
+    for (size_t i = 0; i < measure->arg_count; i++) {
+        const tsw_measure_arg_t *arg = &measure->args[i];
+        if (arg->reference.total == 0)
+            continue;
+        tsw_tolerance_t tolerance = tolerance_of(measure, arg);
+        tsw_compare_t compare = {.elements = 0};
+        tsw_status_t status = measure->dev->ops->compare(
+            measure->dev, &arg->output, &arg->reference, arg->dtype, arg->elements, tolerance.atol,
+            tolerance.rtol, &compare, err);
+        if (status != TSW_OK)
+            return status;
+        add_facts(&facts, &compare);
+        if (compare.mismatches > 0 && detail[0] == '\0')
+            say_compare(arg, &compare, tolerance.atol, tolerance.rtol, detail);
+    }
+    *outcome_p = TSW_OUTCOME_OK;
+    if (facts.mismatches > 0)
+        *outcome_p =
+            facts.mismatches == facts.nans ? TSW_OUTCOME_NAN_RESULT : TSW_OUTCOME_WRONG_RESULT;
+    *facts_p = facts;
+    return TSW_OK;
+}
