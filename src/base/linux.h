@@ -21,6 +21,9 @@ int tsw_cpus_online(void); /* cores of the machine */
 /* Name of this node (gethostname, first label), at most size - 1 characters. */
 void tsw_node_name(char *out, size_t size);
 
+/* Lower this process's priority, and that of what it starts, by 0..19. */
+void tsw_process_nice(int by);
+
 /* First acts of every child: die (KILL, or signo) with the parent whose pid is given, ignore the
  * signals that launchers send to whole jobs (USR1 USR2 TERM INT HUP), close all descriptors from
  * first_fd on. Returns false when the parent is gone already: then exit at once. */

@@ -8,6 +8,7 @@ void tsw_put_msg_hello(tsw_buf_t *out, const tsw_msg_hello_t *msg)
     tsw_put_u8(out, msg->toolchain_found);
     tsw_put_key(out, msg->toolchain_key);
     tsw_put_text(out, msg->toolchain);
+    tsw_put_key(out, msg->plan_key);
     tsw_put_u8(out, msg->has_gpu);
     tsw_put_gpu(out, &msg->gpu);
 }
@@ -22,6 +23,7 @@ tsw_status_t tsw_get_msg_hello(const void *body, size_t size, tsw_msg_hello_t *m
     msg_p->toolchain_found = tsw_get_u8(&in) != 0;
     msg_p->toolchain_key = tsw_get_key(&in);
     tsw_get_text_into(&in, msg_p->toolchain, sizeof(msg_p->toolchain));
+    msg_p->plan_key = tsw_get_key(&in);
     msg_p->has_gpu = tsw_get_u8(&in) != 0;
     tsw_get_gpu(&in, &msg_p->gpu);
     return tsw_msg_done(&in, "hello", err);

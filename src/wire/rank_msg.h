@@ -13,6 +13,7 @@ typedef enum {
     TSW_RANK_BUILT,         /* to 0: artifacts of a build that ended */
     TSW_RANK_PUSH,          /* from 0: the same, for the rank's own arch */
     TSW_RANK_CELL_DONE,     /* to 0 */
+    TSW_RANK_CELL_RETURNED, /* to 0: a tsw_msg_lease_t that ended without a result */
     TSW_RANK_RETIRED,       /* to 0: the GPU is lost; a tsw_msg_failed_t */
     TSW_RANK_STOP,          /* from 0: no more work will come, empty */
     TSW_RANK_DRAIN,         /* both ways: stop early; a tsw_msg_failed_t, or empty: on request */
@@ -26,6 +27,8 @@ typedef struct {
     bool toolchain_found;
     tsw_key_t toolchain_key;
     char toolchain[256];
+    tsw_key_t plan_key;
+
     bool has_gpu;
     tsw_gpu_t gpu;
 } tsw_msg_hello_t;

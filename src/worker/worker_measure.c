@@ -1,0 +1,287 @@
+#include "base/log.h"
+#include "base/mem.h"
+#include "measure/measure.h"
+#include "proc/proc.h"
+#include "wire/child_msg.h"
+#include "worker/worker.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+_Static_assert(TSW_MSG_DIM_MAX == TSW_DIM_MAX, "dims of a cell");
+_Static_assert(TSW_MSG_FLAG_MAX == TSW_FLAG_MAX, "flags of a variant");
+_Static_assert(TSW_MSG_KNOB_MAX == TSW_KNOB_MAX, "knobs of a config");
+
+#define EXIT_LOST 1
+
+typedef struct {
+    int fd;
+    tsw_buf_t in, body, out;
+    tsw_job_t *job;
+    tsw_device_t *dev;
+    /* The cell in hand; measure NULL: none, or it could not begin. */
+    tsw_variant_t variant;
+    tsw_measure_t *measure;
+    uint64_t **recorded; /* samples of a replay, kept until the cell ends */
+    size_t recorded_count, recorded_capacity;
+} worker_t;
+
+/* Without its rank there is nothing left to do. */
+static void say(worker_t *worker, uint32_t type)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    if (tsw_channel_write(worker->fd, type, &worker->out, &err) != TSW_OK) {
+        tsw_log(TSW_LOG_ERROR, "%s", err.text);
+        _exit(EXIT_LOST);
+    }
+    tsw_buf_clear(&worker->out);
+}
+
+static void say_failed(worker_t *worker, uint32_t type, tsw_status_t status, const char *text)
+{
+    tsw_put_msg_failed(&worker->out, status, text);
+    say(worker, type);
+}
+
+/* The last word. No cleanup: the context may be lost, and freeing in it may hang. */
+static _Noreturn void give_up(worker_t *worker, tsw_status_t status, const char *text)
+{
+    say_failed(worker, TSW_CHILD_FAILED, status, text);
+    _exit(EXIT_LOST);
+}
+
+/* ---- what measure tells ---- */
+
+static void tell_state(void *user, uint32_t index, tsw_outcome_t outcome, const char *detail,
+                       const tsw_verify_facts_t *verify)
+{
+    worker_t *worker = user;
+    tsw_msg_state_t msg = {.index = index, .outcome = outcome, .has_verify = verify != NULL};
+    snprintf(msg.detail, sizeof(msg.detail), "%s", detail != NULL ? detail : "");
+    if (verify != NULL)
+        msg.verify = *verify;
+    tsw_put_msg_state(&worker->out, &msg);
+    say(worker, TSW_CHILD_STATE);
+}
+
+static void tell_busy(void *user, int32_t index)
+{
+    worker_t *worker = user;
+    tsw_put_i64(&worker->out, index);
+    say(worker, TSW_CHILD_BUSY);
+}
+
+static void tell_round(void *user, const tsw_round_t *round, const uint32_t *indices,
+                       const tsw_sample_t *samples, size_t count, uint32_t launches)
+{
+    worker_t *worker = user;
+    tsw_msg_round_t msg = {.round = *round, .launches = launches, .count = count};
+    /* The message's arrays are the reader's to write; packing only reads them. */
+    memcpy(&msg.indices, &indices, sizeof(msg.indices));
+    memcpy(&msg.samples, &samples, sizeof(msg.samples));
+    tsw_put_msg_round(&worker->out, &msg);
+    say(worker, TSW_CHILD_ROUND);
+}
+
+/* ---- the frames ---- */
+
+static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t *err)
+{
+    tsw_device_spec_t spec = {.ordinal = (int)msg->ordinal,
+                              .id = msg->id,
+                              .seed = msg->seed,
+                              .arch = msg->arch,
+                              .scenario = msg->scenario[0] != '\0' ? msg->scenario : NULL};
+    snprintf(spec.kind, sizeof(spec.kind), "%s", msg->kind);
+    snprintf(spec.model, sizeof(spec.model), "%s", msg->model);
+    snprintf(spec.node, sizeof(spec.node), "%s", msg->node);
+    tsw_status_t status = tsw_job_read(&msg->snapshot, &worker->job, err);
+    if (status == TSW_OK)
+        status = tsw_device_open(&spec, &worker->dev, err);
+    return status;
+}
+
+static tsw_status_t on_init(worker_t *worker, tsw_err_t *err)
+{
+    if (worker->dev != NULL)
+        return tsw_err_set(err, TSW_ERR_BUG, "a second device for one worker");
+    tsw_msg_init_t msg = {0};
+    tsw_status_t status = tsw_get_msg_init(worker->body.data, worker->body.size, &msg, err);
+    if (status == TSW_OK)
+        status = open_device(worker, &msg, err);
+    tsw_msg_init_fini(&msg);
+    if (status == TSW_OK) {
+        tsw_put_gpu(&worker->out, worker->dev->ops->gpu(worker->dev));
+        say(worker, TSW_CHILD_HELLO);
+    }
+    return status;
+}
+
+static tsw_status_t on_tool(worker_t *worker, tsw_err_t *err)
+{
+    tsw_device_t *dev = worker->dev;
+    tsw_status_t status = dev->ops->load_tool(dev, worker->body.data, worker->body.size, err);
+    if (status == TSW_OK)
+        status = dev->ops->canary(dev, err);
+    if (status == TSW_OK)
+        say(worker, TSW_CHILD_READY);
+    return status;
+}
+
+static void end_cell(worker_t *worker)
+{
+    if (worker->measure != NULL)
+        tsw_measure_end(worker->measure);
+    worker->measure = NULL;
+    for (size_t i = 0; i < worker->recorded_count; i++)
+        tsw_free(worker->recorded[i]);
+    worker->recorded_count = 0;
+}
+
+/* The device lives, this cell does not. */
+static bool is_refusal(tsw_status_t status)
+{
+    return status == TSW_ERR_DEVICE || status == TSW_ERR_DEVICE_MEMORY || status == TSW_ERR_INPUT ||
+           status == TSW_ERR_OVERFLOW || status == TSW_ERR_UNSUPPORTED;
+}
+
+static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_t *err)
+{
+    if (msg->pack >= worker->job->pack_count || msg->dtype >= TSW_DTYPE_COUNT)
+        return tsw_err_set(err, TSW_ERR_CORRUPT, "begin: no pack %u or dtype %u", msg->pack,
+                           msg->dtype);
+    worker->variant =
+        (tsw_variant_t){.pack = worker->job->packs[msg->pack], .dtype = (tsw_dtype_t)msg->dtype};
+    memcpy(worker->variant.flags, msg->flags, sizeof(msg->flags));
+    memcpy(worker->variant.static_dims, msg->static_dims, sizeof(msg->static_dims));
+    tsw_measure_cell_t cell = {.variant = &worker->variant,
+                               .arch = (tsw_arch_t)msg->arch,
+                               .cell_key = msg->cell_key,
+                               .policy = worker->job->policy,
+                               .flops = msg->flops,
+                               .bytes = msg->bytes,
+                               .max_tile = msg->max_tile,
+                               .reference_cubin = msg->reference,
+                               .reference_size = msg->reference_size};
+    memcpy(cell.dims, msg->dims, sizeof(msg->dims));
+    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round};
+    return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
+}
+
+/* A cell that cannot begin is refused; its configs and its start are ignored then. When the device
+ * went with it, the end of this process says so. */
+static tsw_status_t on_begin(worker_t *worker, tsw_err_t *err)
+{
+    end_cell(worker);
+    tsw_msg_begin_t msg;
+    tsw_status_t status = tsw_get_msg_begin(worker->body.data, worker->body.size, &msg, err);
+    if (status != TSW_OK)
+        return status;
+    status = begin(worker, &msg, err);
+    if (!is_refusal(status))
+        return status;
+    say_failed(worker, TSW_CHILD_REFUSED, status, err->text);
+    return TSW_OK;
+}
+
+static tsw_status_t keep_recorded(worker_t *worker, tsw_msg_add_t *msg, tsw_err_t *err)
+{
+    if (msg->recorded_ns == NULL)
+        return TSW_OK;
+    if (!TSW_GROW(worker->recorded, worker->recorded_capacity, worker->recorded_count))
+        return tsw_err_nomem(err);
+    worker->recorded[worker->recorded_count++] = msg->recorded_ns;
+    return TSW_OK;
+}
+
+static tsw_status_t on_add(worker_t *worker, tsw_err_t *err)
+{
+    tsw_msg_add_t msg = {0};
+    tsw_status_t status = tsw_get_msg_add(worker->body.data, worker->body.size, &msg, err);
+    if (status != TSW_OK)
+        return status;
+    if (worker->measure == NULL) {
+        tsw_msg_add_fini(&msg);
+        return TSW_OK;
+    }
+    status = keep_recorded(worker, &msg, err);
+    if (status != TSW_OK) {
+        tsw_msg_add_fini(&msg);
+        return status;
+    }
+    tsw_measure_config_t config = {.index = msg.index,
+                                   .config = {.key = msg.config_key},
+                                   .cubin = msg.cubin,
+                                   .size = msg.cubin_size,
+                                   .facts = msg.facts,
+                                   .verified = msg.verified,
+                                   .recorded_ns = msg.recorded_ns,
+                                   .recorded_count = msg.recorded_count};
+    memcpy(config.config.values, msg.values, sizeof(msg.values));
+    return tsw_measure_add(worker->measure, &config, err);
+}
+
+static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
+{
+    if (worker->measure == NULL)
+        return TSW_OK;
+    tsw_reader_t in = tsw_reader(worker->body.data, worker->body.size);
+    uint32_t first_round = tsw_get_u32(&in);
+    tsw_status_t status = tsw_msg_done(&in, "time", err);
+    if (status == TSW_OK)
+        status = tsw_measure_time(worker->measure, first_round, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_msg_timed_t timed = {.peak_bytes = tsw_measure_peak_bytes(worker->measure),
+                             .busy_ns = tsw_measure_busy_ns(worker->measure)};
+    tsw_put_msg_timed(&worker->out, &timed);
+    say(worker, TSW_CHILD_TIMED);
+    end_cell(worker);
+    return TSW_OK;
+}
+
+static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)
+{
+    if (type != TSW_CHILD_INIT && worker->dev == NULL)
+        return tsw_err_set(err, TSW_ERR_BUG, "message %u before a device", type);
+    switch (type) {
+    case TSW_CHILD_INIT:
+        return on_init(worker, err);
+    case TSW_CHILD_TOOL:
+        return on_tool(worker, err);
+    case TSW_CHILD_BEGIN:
+        return on_begin(worker, err);
+    case TSW_CHILD_ADD:
+        return on_add(worker, err);
+    case TSW_CHILD_TIME:
+        return on_time(worker, err);
+    default:
+        return tsw_err_set(err, TSW_ERR_CORRUPT, "message %u is none for a measure worker", type);
+    }
+}
+
+int tsw_worker_measure(int fd)
+{
+    worker_t worker = {.fd = fd};
+    for (;;) {
+        uint32_t type = 0;
+        tsw_err_t err = TSW_ERR_INIT;
+        tsw_status_t status = tsw_channel_read(fd, &worker.in, &type, &worker.body, &err);
+        if (status == TSW_ERR_PEER)
+            break;
+        if (status == TSW_OK)
+            status = serve(&worker, type, &err);
+        if (status != TSW_OK)
+            give_up(&worker, status, err.text);
+    }
+    end_cell(&worker);
+    tsw_free(worker.recorded);
+    if (worker.dev != NULL)
+        tsw_device_close(worker.dev);
+    tsw_job_free(worker.job);
+    tsw_buf_fini(&worker.in);
+    tsw_buf_fini(&worker.body);
+    tsw_buf_fini(&worker.out);
+    return 0;
+}
