@@ -8,7 +8,9 @@
 
 typedef struct {
     const char *run_dir;
-    const char *device;      /* "auto", "cuda", "sim:h200,a100", "replay:FILE" */
+    /* "auto", "cuda", "replay:FILE", "sim:h200,a100" (dealt over ranks; each is a GPU of its own,
+     * with its own small effects, unless a number says which: "sim:h200@0") */
+    const char *device;
     const char *toolchain;   /* folder, or NULL */
     const char *cache_dir;   /* NULL: the default one */
     const char *worker_path; /* NULL: tilesweep-worker beside the program */
@@ -25,8 +27,8 @@ typedef struct {
     size_t configs, configs_ok, configs_failed, configs_alias;
     size_t builds, builds_made, builds_cached;
     double wall_s;
-    double gpu_busy_ratio;   /* device time measuring / wall, mean over ranks */
-    bool stopped_early;      /* drained: resumable */
+    double gpu_busy_ratio; /* device time measuring / wall, mean over ranks */
+    bool stopped_early;    /* drained: resumable */
 } tsw_run_summary_t;
 
 /* Collective. Everything from a job's snapshot to sealed segments and sweep.h5 in run_dir. On rank

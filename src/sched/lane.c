@@ -520,6 +520,23 @@ void tsw_lane_take_result(tsw_lane_t *lane, tsw_cell_result_t *result_p)
     memmove(results->items, results->items + 1, results->count * sizeof(*results->items));
 }
 
+tsw_status_t tsw_lane_skipped(const tsw_plan_t *plan, uint32_t id, int32_t rank, const char *node,
+                              tsw_cell_result_t *result_p, tsw_err_t *err)
+{
+    tsw_lane_cell_t *cell = NULL;
+    tsw_status_t status = tsw_lane_cell_new(plan, id, 1, &cell, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_lane_cell_end_all(cell, TSW_OUTCOME_SKIPPED, plan->cells[id].skip_reason);
+    tsw_lane_cell_complete(cell);
+    *result_p = cell->result;
+    cell->result = (tsw_cell_result_t){0};
+    tsw_lane_cell_free(cell);
+    result_p->rank = rank;
+    snprintf(result_p->node, sizeof(result_p->node), "%s", node);
+    return TSW_OK;
+}
+
 bool tsw_lane_is_idle(const tsw_lane_t *lane)
 {
     return lane->cell_count == 0;

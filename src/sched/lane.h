@@ -116,6 +116,10 @@ tsw_status_t tsw_lane_abandon(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err
 /* After STORE_CELL: transfers the oldest result; caller tsw_cell_result_fini. start_wall_ns and
  * wall_ns are the caller's to fill: the lane has no clock. */
 void tsw_lane_take_result(tsw_lane_t *lane, tsw_cell_result_t *result_p);
+/* The result of a cell that the plan skips: every config `skipped` with the plan's reason. Needs no
+ * lane. */
+tsw_status_t tsw_lane_skipped(const tsw_plan_t *plan, uint32_t cell, int32_t rank, const char *node,
+                              tsw_cell_result_t *result_p, tsw_err_t *err);
 bool tsw_lane_is_idle(const tsw_lane_t *lane); /* no cell in hand or ahead */
 
 #endif

@@ -1,0 +1,118 @@
+#include "run/run.h"
+
+#include "base/log.h"
+#include "run/run_state.h"
+
+#include <signal.h>
+
+#define EXIT_BUG 70
+
+/* The one word that a signal handler may write. */
+static volatile sig_atomic_t drain_requested;
+
+void tsw_run_request_drain(void)
+{
+    drain_requested = 1;
+}
+
+bool tsw_run_drain_requested(void)
+{
+    return drain_requested != 0;
+}
+
+void tsw_run_fail(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
+{
+    if (run->status != TSW_OK)
+        return;
+    run->status = status;
+    run->err = *err;
+    tsw_log(TSW_LOG_ERROR, "%s", err->text);
+}
+
+void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
+{
+    tsw_run_fail(run, status, err);
+    run->broken = true;
+}
+
+/* What must be true before work starts. Every rank enters every stage and all agree after each, so
+ * that one rank's trouble is the trouble of all and nobody waits for ever. */
+static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
+{
+    static tsw_status_t (*const stages[])(tsw_run_t *, tsw_err_t *) = {
+        tsw_run_check_folder,  tsw_run_share_snapshot,  tsw_run_make_plan,
+        tsw_run_choose_device, tsw_run_share_recorded,  tsw_run_find_toolchain,
+        tsw_run_start_device,  tsw_run_exchange_hellos, tsw_run_check_hellos,
+        tsw_run_open_folder,   tsw_run_share_attempt,   tsw_run_open_segments,
+        tsw_run_store_skipped, tsw_run_builds_init,     tsw_run_lane_init,
+        tsw_run_coord_init,
+    };
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
+        status = tsw_comm_agree(run->comm, stages[i](run, err), err);
+    return status;
+}
+
+/* The state or the messages of a rank cannot be trusted: what is measured is saved, then the whole
+ * job ends, since the others would wait for this rank. */
+static void end_broken(tsw_run_t *run)
+{
+    tsw_run_seal(run);
+    tsw_loop_free(run->loop);
+    tsw_log(TSW_LOG_ERROR, "giving up the job: %s", run->err.text);
+    tsw_comm_abort(run->comm, EXIT_BUG);
+}
+
+static void run_fini(tsw_run_t *run)
+{
+    tsw_loop_free(run->loop);
+    if (run->segments != NULL)
+        tsw_segments_close(run->segments, NULL);
+    tsw_coord_free(run->coord);
+    tsw_coord_actions_fini(&run->coord_actions);
+    tsw_lane_free(run->lane);
+    tsw_lane_actions_fini(&run->lane_actions);
+    tsw_eval_free(run->eval);
+    tsw_run_builds_fini(run);
+    tsw_cache_close(run->cache);
+    tsw_toolchain_fini(&run->toolchain);
+    tsw_dataset_fini(&run->recorded);
+    tsw_run_meta_fini(&run->meta);
+    tsw_free(run->toolchain_text);
+    tsw_free(run->spec.scenario);
+    tsw_free(run->hellos);
+    tsw_free(run->busy);
+    tsw_free(run->done);
+    tsw_plan_free(run->plan);
+    tsw_job_free(run->job);
+}
+
+tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_options_t *options,
+                     tsw_run_summary_t *summary_p, tsw_err_t *err)
+{
+    tsw_err_t ignored = TSW_ERR_INIT;
+    tsw_err_t *e = err != NULL ? err : &ignored;
+    tsw_run_t *run = tsw_calloc(1, sizeof(*run));
+    if (run == NULL)
+        tsw_comm_abort(comm, EXIT_BUG); /* the others would wait for this rank */
+    run->comm = comm;
+    run->rank = tsw_comm_rank(comm);
+    run->size = tsw_comm_size(comm);
+    run->options = options;
+    run->snapshot = snapshot;
+    run->arch_index = -1;
+    run->worker = (tsw_run_worker_t){.busy = -1, .awaits = -1};
+    tsw_status_t status = prepare(run, e);
+    if (status == TSW_OK) {
+        status = tsw_run_loop(run, e);
+        if (run->broken)
+            end_broken(run);
+        status = tsw_run_finish(run, status, summary_p, e);
+    }
+    run_fini(run);
+    tsw_free(run);
+    drain_requested = 0; /* served; a later run starts afresh */
+    if (tsw_comm_rank(comm) == 0)
+        tsw_fileset_fini(snapshot);
+    return status;
+}

@@ -1,0 +1,277 @@
+/* Which device this rank has, and the first start of its measure worker. */
+#include "base/log.h"
+#include "base/text.h"
+#include "run/run_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool measures_nothing(const tsw_job_t *job)
+{
+    for (size_t i = 0; i < job->arch_count; i++) {
+        if (!job->compile_only[i])
+            return false;
+    }
+    return true;
+}
+
+/* ---- cuda ---- */
+
+/* Devices that the driver will show: CUDA_VISIBLE_DEVICES may hide some. 0: unknown. */
+static int visible_devices(size_t present)
+{
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    if (list == NULL)
+        return (int)present;
+    int count = list[0] != '\0' ? 1 : 0;
+    for (const char *at = strchr(list, ','); at != NULL; at = strchr(at + 1, ','))
+        count++;
+    return count;
+}
+
+static void choose_cuda(tsw_run_t *run, size_t present)
+{
+    int visible = visible_devices(present);
+    int node_rank = tsw_comm_node_rank(run->comm);
+    snprintf(run->spec.kind, sizeof(run->spec.kind), "cuda");
+    /* More ranks than devices: two share one, which the hellos show. */
+    run->spec.ordinal = visible > 0 ? node_rank % visible : node_rank;
+    run->has_device = true;
+}
+
+/* No GPU is an error, so that no night is simulated by accident. */
+static tsw_status_t choose_auto(tsw_run_t *run, tsw_err_t *err)
+{
+    tsw_gpu_t *gpus = NULL;
+    size_t count = 0;
+    char *missing = NULL;
+    if (measures_nothing(run->job))
+        return TSW_OK;
+    tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
+    if (status == TSW_OK && count == 0)
+        status = tsw_err_set(err, TSW_ERR_ENV,
+                             "no usable GPU: %s; to simulate, say so: --device sim:h200",
+                             missing != NULL ? missing : "none is there");
+    if (status == TSW_OK)
+        choose_cuda(run, count);
+    tsw_free(gpus);
+    tsw_free(missing);
+    return status;
+}
+
+/* ---- sim ---- */
+
+static tsw_status_t check_model(const char *model, tsw_err_t *err)
+{
+    tsw_arch_t arch = 0;
+    const char *const *names = NULL;
+    size_t count = 0;
+    if (tsw_sim_arch(model, &arch))
+        return TSW_OK;
+    tsw_sim_models(&names, &count);
+    const char *near = tsw_text_nearest(model, names, count);
+    tsw_buf_t known = TSW_BUF_INIT;
+    for (size_t i = 0; i < count; i++)
+        tsw_buf_printf(&known, " %s", names[i]);
+    tsw_err_set(err, TSW_ERR_ARG, "--device: no simulated \"%s\"%s%s%s; known:%s", model,
+                near != NULL ? "; did you mean " : "", near != NULL ? near : "",
+                near != NULL ? "?" : "", tsw_buf_text(&known));
+    tsw_buf_fini(&known);
+    return TSW_ERR_ARG;
+}
+
+/* Name i of a list with commas, around and around. */
+static void pick_name(const char *list, int i, char *out, size_t size)
+{
+    int count = 1;
+    for (const char *at = strchr(list, ','); at != NULL; at = strchr(at + 1, ','))
+        count++;
+    const char *name = list;
+    for (int skip = i % count; skip > 0; skip--)
+        name = strchr(name, ',') + 1;
+    snprintf(out, size, "%.*s", (int)strcspn(name, ","), name);
+}
+
+/* A scenario of faults for tests: TSW_SIM_SCENARIO names a file. */
+static tsw_status_t read_scenario(tsw_run_t *run, tsw_err_t *err)
+{
+    const char *path = getenv("TSW_SIM_SCENARIO");
+    if (path == NULL || path[0] == '\0')
+        return TSW_OK;
+    tsw_buf_t text = TSW_BUF_INIT;
+    tsw_status_t status = tsw_file_read(path, &text, err);
+    if (status != TSW_OK)
+        tsw_err_wrap(err, "TSW_SIM_SCENARIO");
+    else if ((run->spec.scenario = tsw_buf_take_text(&text)) == NULL)
+        status = tsw_err_nomem(err);
+    tsw_buf_fini(&text);
+    return status;
+}
+
+/* "h200", or "h200@3": the virtual GPU 3, whatever the rank. Cuts the number off. */
+static tsw_status_t parse_model(char *name, int rank, uint32_t *id_p, tsw_err_t *err)
+{
+    char *at = strchr(name, '@');
+    int64_t id = rank;
+    if (at != NULL && (!tsw_text_parse_i64(at + 1, &id) || id < 0 || id > UINT32_MAX))
+        return tsw_err_set(err, TSW_ERR_ARG, "--device: \"%s\" is no number of a virtual GPU",
+                           at + 1);
+    if (at != NULL)
+        *at = '\0';
+    *id_p = (uint32_t)id;
+    return check_model(name, err);
+}
+
+static tsw_status_t choose_sim(tsw_run_t *run, const char *models, tsw_err_t *err)
+{
+    char name[64];
+    tsw_status_t status = TSW_OK;
+    /* All of them, on every rank: a bad name must not depend on the number of ranks. */
+    for (int i = 0; status == TSW_OK && i <= (int)strlen(models); i++) {
+        pick_name(models, i, name, sizeof(name));
+        status = parse_model(name, run->rank, &run->spec.id, err);
+    }
+    if (status != TSW_OK)
+        return status;
+    pick_name(models, run->rank, name, sizeof(name));
+    parse_model(name, run->rank, &run->spec.id, NULL);
+    snprintf(run->spec.kind, sizeof(run->spec.kind), "sim");
+    snprintf(run->spec.model, sizeof(run->spec.model), "%.31s", name);
+    run->has_device = true;
+    return read_scenario(run, err);
+}
+
+/* ---- replay ---- */
+
+static tsw_status_t bcast_recorded(tsw_run_t *run, const char *file, tsw_err_t *err)
+{
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_status_t status = TSW_OK;
+    if (run->rank == 0) {
+        char *skipped = NULL;
+        status = tsw_store_read(file, &run->recorded, &skipped, err);
+        if (status == TSW_ERR_NOT_FOUND)
+            status = tsw_err_set(err, TSW_ERR_ENV, "--device replay: there is no %s", file);
+        tsw_free(skipped);
+        tsw_put_text(&bytes, status == TSW_OK ? run->recorded.meta.toolchain : "");
+        tsw_put_u64(&bytes, run->recorded.cell_count);
+        for (size_t i = 0; i < run->recorded.cell_count; i++)
+            tsw_put_cell_result(&bytes, &run->recorded.cells[i]);
+    }
+    tsw_status_t sent = tsw_comm_bcast(run->comm, &bytes, err);
+    if (status == TSW_OK)
+        status = sent;
+    if (status == TSW_OK && run->rank != 0) {
+        tsw_reader_t in = tsw_reader(bytes.data, bytes.size);
+        run->recorded.meta.toolchain = tsw_get_text(&in);
+        size_t count = tsw_get_count(&in, 1);
+        for (size_t i = 0; status == TSW_OK && i < count; i++) {
+            tsw_cell_result_t cell = {0};
+            status = tsw_get_cell_result(&in, &cell, err);
+            if (status == TSW_OK)
+                status = tsw_dataset_add(&run->recorded, &cell, err);
+            tsw_cell_result_fini(&cell);
+        }
+        if (status == TSW_OK)
+            status = tsw_msg_done(&in, "recorded sweep", err);
+    }
+    tsw_buf_fini(&bytes);
+    return status;
+}
+
+/* The i-th distinct device of the recorded cells of archs that the job measures, around and
+ * around; NULL: none. */
+static const tsw_gpu_t *pick_recorded(const tsw_run_t *run, int i)
+{
+    const tsw_gpu_t *distinct[TSW_MSG_ARCH_MAX];
+    int count = 0;
+    for (size_t c = 0; c < run->recorded.cell_count && count < TSW_MSG_ARCH_MAX; c++) {
+        const tsw_cell_result_t *cell = &run->recorded.cells[c];
+        bool wanted = cell->gpu.arch == cell->arch;
+        for (int k = 0; k < count; k++)
+            wanted = wanted && distinct[k]->arch != cell->arch;
+        bool in_job = false;
+        for (size_t k = 0; k < run->job->arch_count; k++)
+            in_job = in_job || run->job->archs[k] == cell->arch;
+        if (wanted && in_job)
+            distinct[count++] = &cell->gpu;
+    }
+    return count > 0 ? distinct[i % count] : NULL;
+}
+
+tsw_status_t tsw_run_share_recorded(tsw_run_t *run, tsw_err_t *err)
+{
+    if (!run->replay)
+        return TSW_OK;
+    tsw_status_t status = bcast_recorded(run, run->options->device + strlen("replay:"), err);
+    if (status != TSW_OK)
+        return status;
+    const tsw_gpu_t *gpu = pick_recorded(run, run->rank);
+    if (gpu == NULL)
+        return tsw_err_set(err, TSW_ERR_ENV,
+                           "--device replay: the file has no cell of an arch of this job");
+    run->spec.arch = gpu->arch;
+    snprintf(run->spec.model, sizeof(run->spec.model), "%.31s", gpu->name);
+    run->has_device = true;
+    return TSW_OK;
+}
+
+/* ---- all ---- */
+
+tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err)
+{
+    const char *device = run->options->device;
+    tsw_node_name(run->node, sizeof(run->node));
+    run->spec.seed = run->job->policy.seed;
+    memcpy(run->spec.node, run->node, sizeof(run->spec.node));
+    if (device == NULL || strcmp(device, "auto") == 0)
+        return choose_auto(run, err);
+    if (strcmp(device, "cuda") == 0) {
+        tsw_gpu_t *gpus = NULL;
+        size_t count = 0;
+        char *missing = NULL;
+        tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
+        if (status == TSW_OK)
+            choose_cuda(run, count); /* none: the worker says what is missing */
+        tsw_free(gpus);
+        tsw_free(missing);
+        return status;
+    }
+    if (tsw_text_starts_with(device, "sim:"))
+        return choose_sim(run, device + strlen("sim:"), err);
+    if (tsw_text_starts_with(device, "replay:")) {
+        run->replay = true;
+        snprintf(run->spec.kind, sizeof(run->spec.kind), "replay");
+        return TSW_OK;
+    }
+    return tsw_err_set(err, TSW_ERR_ARG,
+                       "--device \"%s\": it is auto, cuda, sim:NAME[@GPU][,NAME..] or replay:FILE",
+                       device);
+}
+
+static uint32_t start_interval_ms(void *user)
+{
+    (void)user;
+    return 100;
+}
+
+static bool worker_is_starting(void *user)
+{
+    const tsw_run_t *run = user;
+    return !run->worker.hello && !run->worker.failed;
+}
+
+tsw_status_t tsw_run_start_device(tsw_run_t *run, tsw_err_t *err)
+{
+    tsw_status_t status = tsw_loop_new(&run->loop, err);
+    if (status != TSW_OK || !run->has_device)
+        return status;
+    status = tsw_run_worker_spawn(run, err);
+    if (status == TSW_OK)
+        status = tsw_loop_run(run->loop, start_interval_ms, worker_is_starting, run, err);
+    if (status != TSW_OK || run->worker.hello)
+        return status;
+    return tsw_err_set(err, TSW_ERR_ENV, "rank %d on %s has no device: %s", run->rank, run->node,
+                       run->worker.failure.text);
+}

@@ -1,0 +1,156 @@
+/* The end of a run: everything sealed, merged, counted. */
+#include "base/clock.h"
+#include "base/log.h"
+#include "run/run_state.h"
+
+#include <string.h>
+
+/* ---- the share of time in which devices measured ---- */
+
+double tsw_run_busy_ratio(const tsw_run_t *run)
+{
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; run->busy != NULL && i < run->size; i++) {
+        if (run->busy[i].wall_ns == 0)
+            continue;
+        sum += (double)run->busy[i].busy_ns / (double)run->busy[i].wall_ns;
+        count++;
+    }
+    /* Simulated time is no share of real time. */
+    if (count == 0 || run->meta.mode == NULL || strcmp(run->meta.mode, "cuda") != 0)
+        return 0;
+    return sum / count;
+}
+
+/* ---- counts ---- */
+
+static void count_cell(const tsw_cell_result_t *cell, tsw_run_summary_t *summary)
+{
+    size_t usable = 0, skipped = 0;
+    for (size_t i = 0; i < cell->record_count; i++) {
+        switch (cell->records[i].outcome) {
+        case TSW_OUTCOME_OK:
+        case TSW_OUTCOME_COMPILED:
+            usable++;
+            break;
+        case TSW_OUTCOME_ALIAS:
+            summary->configs_alias++;
+            break;
+        case TSW_OUTCOME_SKIPPED:
+            skipped++;
+            break;
+        case TSW_OUTCOME_INTERRUPTED:
+            break;
+        default:
+            summary->configs_failed++;
+        }
+    }
+    summary->configs += cell->record_count;
+    summary->configs_ok += usable;
+    if (!cell->complete)
+        return;
+    if (skipped == cell->record_count)
+        summary->cells_skipped++;
+    else if (usable > 0)
+        summary->cells_usable++;
+    else
+        summary->cells_unusable++;
+}
+
+static void count_plan(const tsw_run_t *run, tsw_run_summary_t *summary)
+{
+    tsw_coord_progress_t progress = tsw_coord_progress(run->coord);
+    summary->cells = progress.cells_total;
+    summary->builds = progress.builds_total;
+    summary->cells_left = progress.cells_total - progress.cells_done - progress.cells_skipped;
+    summary->wall_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
+    summary->gpu_busy_ratio = tsw_run_busy_ratio(run);
+    summary->stopped_early = run->draining || summary->cells_left > 0;
+}
+
+/* ---- rank 0's part ---- */
+
+static tsw_status_t merge(const tsw_run_t *run, const tsw_dataset_t *dataset, tsw_err_t *err)
+{
+    char *path = tsw_path_join(run->options->run_dir, "sweep.h5");
+    if (path == NULL)
+        return tsw_err_nomem(err);
+    tsw_status_t status = tsw_store_write(path, dataset, err);
+    tsw_free(path);
+    return status;
+}
+
+static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err_t *err)
+{
+    tsw_dataset_t dataset = {0};
+    char *skipped = NULL;
+    count_plan(run, summary);
+    tsw_status_t status = tsw_store_read(run->options->run_dir, &dataset, &skipped, err);
+    if (status == TSW_ERR_NOT_FOUND && summary->stopped_early) { /* nothing was finished yet */
+        tsw_err_clear(err);
+        status = TSW_OK;
+    }
+    if (status == TSW_OK && skipped != NULL && skipped[0] != '\0')
+        tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
+    for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)
+        count_cell(&dataset.cells[i], summary);
+    if (status == TSW_OK && !summary->stopped_early)
+        status = merge(run, &dataset, err);
+    tsw_free(skipped);
+    tsw_dataset_fini(&dataset);
+    return status;
+}
+
+/* Builds made and found, of all ranks. Collective. */
+static tsw_status_t gather_builds(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err_t *err)
+{
+    tsw_buf_t mine = TSW_BUF_INIT;
+    tsw_buf_t *all = tsw_calloc((size_t)run->size, sizeof(*all));
+    tsw_put_u64(&mine, run->builds.made);
+    tsw_put_u64(&mine, run->builds.cached);
+    if (all == NULL || !tsw_buf_ok(&mine))
+        tsw_comm_abort(run->comm, 70); /* the others wait in the gather */
+    tsw_status_t status = tsw_comm_gather(run->comm, &mine, all, err);
+    for (int i = 0; i < run->size; i++) {
+        if (status == TSW_OK && run->rank == 0) {
+            tsw_reader_t in = tsw_reader(all[i].data, all[i].size);
+            summary->builds_made += tsw_get_u64(&in);
+            summary->builds_cached += tsw_get_u64(&in);
+        }
+        tsw_buf_fini(&all[i]);
+    }
+    tsw_free(all);
+    tsw_buf_fini(&mine);
+    return status;
+}
+
+static tsw_status_t close_segments(tsw_run_t *run, tsw_err_t *err)
+{
+    tsw_segments_t *segments = run->segments;
+    run->segments = NULL;
+    return segments != NULL ? tsw_segments_close(segments, err) : TSW_OK;
+}
+
+tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary_t *summary_p,
+                            tsw_err_t *err)
+{
+    tsw_run_summary_t summary = {.stopped_early = run->draining};
+    tsw_status_t closed = close_segments(run, status == TSW_OK ? err : NULL);
+    if (status == TSW_OK)
+        status = closed;
+    status = tsw_comm_agree(run->comm, status, err);
+    tsw_status_t gathered = gather_builds(run, &summary, status == TSW_OK ? err : NULL);
+    if (status == TSW_OK)
+        status = gathered;
+    if (status == TSW_OK && run->rank == 0)
+        status = conclude(run, &summary, err);
+    status = tsw_comm_agree(run->comm, status, err);
+    if (run->rank == 0)
+        tsw_run_progress_end(run, status != TSW_OK        ? "failed"
+                                  : summary.stopped_early ? "stopped"
+                                                          : "done");
+    if (status == TSW_OK)
+        *summary_p = summary;
+    return status;
+}

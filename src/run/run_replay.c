@@ -1,0 +1,100 @@
+/* Replay: a recorded sweep instead of compilers and clocks. */
+#include "run/run_state.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const tsw_cell_result_t *tsw_run_recorded_cell(const tsw_run_t *run, tsw_key_t key)
+{
+    for (size_t i = 0; i < run->recorded.cell_count; i++) {
+        if (tsw_key_equal(run->recorded.cells[i].key, key))
+            return &run->recorded.cells[i];
+    }
+    return NULL;
+}
+
+static const tsw_record_t *find_record(const tsw_cell_result_t *cell, tsw_key_t config_key)
+{
+    for (size_t i = 0; cell != NULL && i < cell->record_count; i++) {
+        if (tsw_key_equal(cell->records[i].config_key, config_key))
+            return &cell->records[i];
+    }
+    return NULL;
+}
+
+tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *cell,
+                                      uint32_t config_index, uint64_t **ns_p, size_t *count_p,
+                                      tsw_err_t *err)
+{
+    if (!run->replay)
+        return TSW_OK;
+    const tsw_plan_variant_t *variant = &run->plan->variants[cell->variant];
+    const tsw_record_t *record = find_record(tsw_run_recorded_cell(run, cell->key),
+                                             variant->configs[cell->configs[config_index]].key);
+    if (record == NULL || record->sample_count == 0)
+        return TSW_OK;
+    uint64_t *ns = tsw_calloc(record->sample_count, sizeof(*ns));
+    if (ns == NULL)
+        return tsw_err_nomem(err);
+    size_t count = 0;
+    for (size_t i = 0; i < record->sample_count; i++) {
+        if (record->samples[i].stage != TSW_STAGE_WARMUP && record->launches > 0)
+            ns[count++] = record->samples[i].interval_ns / record->launches;
+    }
+    *ns_p = ns;
+    *count_p = count;
+    return TSW_OK;
+}
+
+/* A record of this build on this arch, in any cell. */
+static const tsw_record_t *find_build(const tsw_run_t *run, const tsw_build_t *build,
+                                      uint32_t arch_index)
+{
+    const tsw_plan_variant_t *variant = &run->plan->variants[build->variant];
+    for (size_t i = 0; i < run->plan->cell_count; i++) {
+        const tsw_cell_t *cell = &run->plan->cells[i];
+        if (cell->variant != build->variant || cell->arch_index != arch_index)
+            continue;
+        const tsw_record_t *record =
+            find_record(tsw_run_recorded_cell(run, cell->key), variant->configs[build->config].key);
+        if (record != NULL)
+            return record;
+    }
+    return NULL;
+}
+
+bool tsw_run_recorded_failure(const tsw_run_t *run, const tsw_cell_t *cell, uint32_t config_index,
+                              tsw_outcome_t *outcome_p, const char **detail_p)
+{
+    if (!run->replay)
+        return false;
+    const tsw_plan_variant_t *variant = &run->plan->variants[cell->variant];
+    const tsw_record_t *record = find_record(tsw_run_recorded_cell(run, cell->key),
+                                             variant->configs[cell->configs[config_index]].key);
+    if (record == NULL) {
+        *outcome_p = TSW_OUTCOME_SKIPPED;
+        *detail_p = "not in the file that is replayed";
+        return true;
+    }
+    *outcome_p = record->outcome;
+    *detail_p = record->detail;
+    return record->outcome != TSW_OUTCOME_OK && record->outcome != TSW_OUTCOME_ALIAS &&
+           record->outcome != TSW_OUTCOME_COMPILED;
+}
+
+void tsw_run_replay_build(tsw_run_t *run, uint32_t id)
+{
+    const tsw_build_t *build = &run->plan->builds[id];
+    tsw_msg_artifacts_t msg = {.build = id};
+    for (uint32_t i = 0; i < run->job->arch_count; i++) {
+        if ((build->arch_mask >> i & 1) == 0)
+            continue;
+        const tsw_record_t *record =
+            build->kind == TSW_BUILD_CONFIG ? find_build(run, build, i) : NULL;
+        if (record != NULL)
+            msg.artifacts[msg.count].facts = record->build;
+        msg.arch_index[msg.count++] = i;
+    }
+    run->builds.cached++;
+    tsw_run_builds_report(run, &msg);
+}

@@ -1,0 +1,231 @@
+/* The state of a rank, shared by the files of run. Each part has its own struct and its own file;
+ * events come in through callbacks, so what fails is kept with tsw_run_fail and ends the loop. */
+#ifndef TSW_RUN_RUN_STATE_H
+#define TSW_RUN_RUN_STATE_H
+
+#include "build/cache.h"
+#include "device/device.h"
+#include "plan/plan.h"
+#include "proc/proc.h"
+#include "run/run.h"
+#include "sched/coord.h"
+#include "sched/lane.h"
+#include "store/store.h"
+#include "wire/rank_msg.h"
+#include "base/file.h"
+#include "base/mem.h"
+
+#define TSW_RUN_HELD_MAX 2 /* cells of a lane: in hand and ahead */
+
+/* The measure worker of this rank. */
+typedef struct {
+    tsw_child_t *child; /* NULL: none */
+    bool wanted;        /* the lane asked for it */
+    bool hello;         /* the rank knows its gpu */
+    bool tool_sent;     /* the tool's cubin */
+    bool ready;         /* the canary ran */
+    bool told;          /* the lane knows */
+    int32_t busy;       /* config it may die of, -1: none */
+    int64_t awaits;     /* config whose verification is awaited, -1: none */
+    bool timing;
+    double frame_limit_s; /* between two frames of the cell in hand */
+    bool failed;          /* it said so itself: */
+    tsw_msg_failed_t failure;
+    bool late; /* killed by the watchdog */
+} tsw_run_worker_t;
+
+typedef struct tsw_run_keeper tsw_run_keeper_t; /* one build being made */
+
+typedef struct {
+    tsw_artifact_t **artifacts; /* [build * arch count + arch]; NULL: not here */
+    uint32_t *queue;            /* leased, not begun */
+    bool *alone;                /* per build: to be tried once more, by itself */
+    size_t queue_count, queue_capacity;
+    tsw_run_keeper_t *keepers; /* list */
+    size_t running;
+    bool alone_running;
+    uint32_t slots;
+    char *work_root; /* folder of this process; its builds work below it */
+    size_t made, cached;
+} tsw_run_builds_t;
+
+typedef struct {
+    uint64_t start_ns, next_line_ns, next_status_ns;
+    bool bar; /* a bar is on the terminal */
+} tsw_run_progress_t;
+
+typedef struct {
+    tsw_comm_t *comm;
+    int rank, size;
+    const tsw_run_options_t *options;
+    tsw_fileset_t *snapshot; /* the caller's, until the job has it */
+
+    tsw_job_t *job;
+    tsw_plan_t *plan;
+    tsw_toolchain_t toolchain;
+    tsw_cache_t *cache;   /* NULL: none */
+    char *toolchain_text; /* what the records say */
+    tsw_device_spec_t spec;
+    bool has_device; /* until it is lost */
+    tsw_gpu_t gpu;   /* of the first worker's hello */
+    bool replay;
+    tsw_dataset_t recorded;  /* replay */
+    tsw_msg_hello_t *hellos; /* of all ranks */
+    int arch_index;          /* of this rank's device in job->archs, -1: none */
+    char node[TSW_NAME_SIZE];
+    tsw_run_meta_t meta;
+    uint32_t attempt;
+    tsw_msg_cell_done_t *busy; /* rank 0: the newest of each rank */
+    bool *done;                /* rank 0: cells that a resume skips */
+    tsw_segments_t *segments;
+
+    tsw_loop_t *loop;
+    tsw_eval_t *eval;
+    tsw_run_worker_t worker;
+    tsw_run_builds_t builds;
+    tsw_run_progress_t progress;
+
+    tsw_lane_t *lane;
+    tsw_lane_actions_t lane_actions; /* to be carried out from lane_at on */
+    size_t lane_at;
+    bool lane_busy;
+    uint32_t held[TSW_RUN_HELD_MAX];          /* cells in the lane */
+    uint64_t held_start_ns[TSW_RUN_HELD_MAX]; /* wall clock */
+    size_t held_count;
+
+    tsw_coord_t *coord; /* rank 0 */
+    tsw_coord_actions_t coord_actions;
+    size_t coord_at;
+    bool coord_busy;
+
+    bool drain_told; /* rank 0: all know */
+    bool stopped;    /* no more work will come */
+    bool draining;   /* stop early */
+    bool bye_sent, bye_received;
+    int byes;            /* rank 0: received */
+    tsw_status_t status; /* first failure, and its text */
+    tsw_err_t err;
+    bool broken; /* a state machine or the messages cannot go on: the job must be aborted */
+
+    uint64_t first_cell_ns; /* monotonic; 0: none yet */
+    uint64_t busy_ns;       /* of the device, in finished cells */
+} tsw_run_t;
+
+/* ---- run.c ---- */
+/* Keep the first failure; the rank seals what it has and all stop. */
+void tsw_run_fail(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
+/* The same, but nothing of the state may be trusted any more. */
+void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
+
+/* ---- run_start.c, run_device.c, run_hello.c, run_folder.c: the stages before work. Each is
+ * entered by all ranks; the status is agreed afterwards. ---- */
+tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_share_recorded(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_find_toolchain(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_start_device(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_exchange_hellos(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_check_hellos(tsw_run_t *run, tsw_err_t *err);
+/* -1: no device, or none of an arch of the job that is measured. */
+int tsw_run_arch_index(const tsw_run_t *run, const tsw_msg_hello_t *hello);
+uint32_t tsw_run_node_of(const tsw_run_t *run, int rank);  /* number of its machine */
+uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank); /* builds at a time */
+tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_store_skipped(tsw_run_t *run, tsw_err_t *err);
+
+/* ---- run_worker.c ---- */
+/* tilesweep-worker in one of its modes. */
+tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_callbacks_t *callbacks,
+                           tsw_child_t **child_p, tsw_err_t *err);
+tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err);
+/* The lane wants a worker: starts one, or takes the one that is there. */
+void tsw_run_worker_want(tsw_run_t *run);
+void tsw_run_worker_kill(tsw_run_t *run);
+void tsw_run_worker_tool(tsw_run_t *run); /* the tool build is here */
+void tsw_run_worker_begin(tsw_run_t *run, uint32_t cell);
+void tsw_run_worker_add(tsw_run_t *run, const tsw_lane_action_t *action);
+void tsw_run_worker_time(tsw_run_t *run, uint32_t first_round);
+
+/* ---- run_builds.c, run_keeper.c ---- */
+tsw_status_t tsw_run_builds_init(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_builds_fini(tsw_run_t *run);
+const tsw_artifact_t *tsw_run_artifact(const tsw_run_t *run, uint32_t build, uint32_t arch_index);
+/* Copies it in, once. */
+tsw_status_t tsw_run_artifact_keep(tsw_run_t *run, uint32_t build, uint32_t arch_index,
+                                   const tsw_msg_artifact_t *artifact, tsw_err_t *err);
+void tsw_run_builds_lease(tsw_run_t *run, uint32_t build);
+void tsw_run_builds_pump(tsw_run_t *run); /* begin what has room */
+void tsw_run_builds_stop(tsw_run_t *run); /* kill all, forget the queue */
+/* A build ended: tell rank 0. */
+void tsw_run_builds_report(tsw_run_t *run, const tsw_msg_artifacts_t *msg);
+/* Makes one build: from the cache, else in a keeper process; reports it in the end. */
+void tsw_run_keeper_begin(tsw_run_t *run, uint32_t build);
+void tsw_run_keepers_kill(tsw_run_t *run);
+
+/* ---- run_lane.c ---- */
+/* Calls a lane event, then carries out what it wants. */
+#define TSW_RUN_LANE(_run, _event, ...)                                                            \
+    do {                                                                                           \
+        if ((_run)->broken)                                                                        \
+            break;                                                                                 \
+        tsw_err_t _err = TSW_ERR_INIT;                                                             \
+        tsw_status_t _status = _event((_run)->lane, __VA_ARGS__, &(_run)->lane_actions, &_err);    \
+        tsw_run_lane_follow((_run), _status, &_err);                                               \
+    } while (0)
+tsw_status_t tsw_run_lane_init(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_lane_start(tsw_run_t *run);
+void tsw_run_lane_leased(tsw_run_t *run, const tsw_msg_lease_t *lease);
+void tsw_run_lane_pushed(tsw_run_t *run, uint32_t build); /* its artifacts are here */
+void tsw_run_lane_abandon(tsw_run_t *run);
+void tsw_run_lane_follow(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
+void tsw_run_seal(tsw_run_t *run);
+
+/* ---- run_launch.c ---- */
+/* What the launch of a config of a cell looks like on num_sm multiprocessors. */
+tsw_status_t tsw_run_launch_describe(tsw_run_t *run, const tsw_cell_t *cell, uint32_t config_index,
+                                     uint32_t num_sm, tsw_lane_built_t *built, tsw_err_t *err);
+int64_t tsw_run_max_tile(const tsw_run_t *run, const tsw_cell_t *cell);
+
+/* ---- run_coord.c: rank 0 ---- */
+tsw_status_t tsw_run_coord_init(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_coord_start(tsw_run_t *run);
+tsw_status_t tsw_run_coord_message(tsw_run_t *run, int from, uint32_t type, const uint8_t *body,
+                                   size_t size, tsw_err_t *err);
+void tsw_run_coord_tick(tsw_run_t *run);
+
+/* ---- run_loop.c ---- */
+void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body); /* empties body */
+tsw_status_t tsw_run_loop(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_drain(tsw_run_t *run);
+
+/* ---- run_replay.c ---- */
+const tsw_cell_result_t *tsw_run_recorded_cell(const tsw_run_t *run, tsw_key_t key);
+/* Builds nothing: artifacts out of what was recorded. */
+void tsw_run_replay_build(tsw_run_t *run, uint32_t build);
+/* True when it was recorded as anything but ok: then that is its outcome again. */
+bool tsw_run_recorded_failure(const tsw_run_t *run, const tsw_cell_t *cell, uint32_t config_index,
+                              tsw_outcome_t *outcome_p, const char **detail_p);
+/* The recorded samples of a config of a cell; heap. */
+tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *cell,
+                                      uint32_t config_index, uint64_t **ns_p, size_t *count_p,
+                                      tsw_err_t *err);
+
+/* ---- run_progress.c: rank 0 ---- */
+/* True when it wrote status.json: every few seconds. */
+bool tsw_run_progress_tick(tsw_run_t *run);
+/* The last status.json; state: done, stopped, failed. */
+void tsw_run_progress_end(tsw_run_t *run, const char *state);
+
+/* ---- run_end.c: all ranks ---- */
+/* Collective. status: of this rank's loop. */
+tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary_t *summary_p,
+                            tsw_err_t *err);
+double tsw_run_busy_ratio(const tsw_run_t *run); /* rank 0: 0 unless devices are real */
+
+bool tsw_run_drain_requested(void);
+
+#endif
