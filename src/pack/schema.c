@@ -166,7 +166,8 @@ static const tsw_type_t args_type = {.kind = TSW_TYPE_LIST,
 
 static const tsw_field_t tunable_fields[] = {
     {"tiles", &name_type, false, NULL,
-     "the dim that this tile size cuts up: powers of two only, and no tile larger than the dim"},
+     "the dim that this tile size cuts up: powers of two only; larger than the dim only if "
+     "it is the smallest of the list"},
     {"tile", &bool_type, false, "false", "a tile size of no dim: powers of two only"},
 };
 static const tsw_map_t tunable_map = {.title = "tunable", FIELDS(tunable_fields)};

@@ -38,17 +38,13 @@ void tsw_type_describe(const tsw_type_t *type, tsw_buf_t *out)
         tsw_buf_printf(out, "%s%s", i > 0 ? ", " : " ", type->words[i]);
     if (!type->bounded)
         return;
-    const char *unit = type->kind == TSW_TYPE_LIST ? " entries" : "";
-    const char *open = type->kind == TSW_TYPE_LIST ? " (" : " from ";
-    const char *close = type->kind == TSW_TYPE_LIST ? ")" : "";
-    if (type->max == 0)
-        tsw_buf_printf(out, "%s%" PRId64 "%s%s%s", open, type->min, unit, unit[0] ? " or more" : "",
-                       close);
-    else if (type->max == type->min)
-        tsw_buf_printf(out, "%s%" PRId64 "%s%s", open, type->min, unit, close);
-    else
-        tsw_buf_printf(out, "%s%" PRId64 " to %" PRId64 "%s%s", open, type->min, type->max, unit,
-                       close);
+    bool is_list = type->kind == TSW_TYPE_LIST;
+    tsw_buf_printf(out, is_list ? " (%" PRId64 : " from %" PRId64, type->min);
+    if (type->max > type->min)
+        tsw_buf_printf(out, " to %" PRId64, type->max);
+    else if (type->max == 0 && is_list)
+        tsw_buf_append_text(out, " or more");
+    tsw_buf_append_text(out, is_list ? ")" : "");
 }
 
 /* The maps below a map, each once, in the order in which they are named. */
@@ -77,7 +73,10 @@ static void print_field(const tsw_field_t *field, bool is_rest, tsw_buf_t *out)
     tsw_type_describe(field->type, out);
     if (below != NULL)
         tsw_buf_printf(out, ": see *%s*", below->title);
-    const char *preset = field->required ? "required" : field->preset != NULL ? field->preset : "";
+    const char *preset = is_rest                 ? ""
+                         : field->required       ? "required"
+                         : field->preset != NULL ? field->preset
+                                                 : "";
     tsw_buf_printf(out, " | %s | %s |\n", preset, field->meaning);
 }
 
