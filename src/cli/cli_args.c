@@ -1,6 +1,5 @@
 #include "cli/cli_args.h"
 
-#include "base/err.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/text.h"
@@ -289,4 +288,17 @@ void tsw_words_fini(tsw_words_t *words)
 {
     tsw_free(words->items);
     *words = (tsw_words_t){0};
+}
+
+int tsw_cli_main(const tsw_cli_spec_t *spec, int argc, char **argv, tsw_cli_body_fn_t body,
+                 void *args)
+{
+    tsw_words_t words = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    int code = 0;
+    if (!tsw_cli_parse(spec, argc, argv, &words, &code))
+        return code;
+    const tsw_status_t status = body(&words, args, &code, &err);
+    tsw_words_fini(&words);
+    return status == TSW_OK ? code : (int)tsw_cli_fail(spec->command, status, &err);
 }

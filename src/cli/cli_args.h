@@ -2,6 +2,7 @@
 #ifndef TSW_CLI_ARGS_H
 #define TSW_CLI_ARGS_H
 
+#include "base/err.h"
 #include "base/log.h"
 
 #include <stdbool.h>
@@ -41,6 +42,15 @@ typedef struct {
     size_t count;
     tsw_log_level_t level; /* -v debug, -q error, else info */
 } tsw_words_t;
+
+/* What a command does once its words are read: args is what the options were stored into. *exit_p
+ * is 0 and may be set; a status other than TSW_OK is told by the caller. */
+typedef tsw_status_t (*tsw_cli_body_fn_t)(const tsw_words_t *words, void *args, int *exit_p,
+                                          tsw_err_t *err);
+
+/* A whole command: parse, do, tell errors; returns the exit code. */
+int tsw_cli_main(const tsw_cli_spec_t *spec, int argc, char **argv, tsw_cli_body_fn_t body,
+                 void *args);
 
 /* Every command has -v, -q and --help besides its own options. No abbreviations: an unknown option
  * is an error that names the nearest known one. False: help or an error was printed and *exit_p is

@@ -95,22 +95,28 @@ static tsw_status_t print_result(const tsw_one_result_t *result, bool times, boo
     return TSW_OK;
 }
 
-static int run_and_print(const char *command, const tsw_words_t *words, tsw_one_cell_t *cell,
-                         bool times, bool record_line)
+typedef struct {
+    const char *command;
+    tsw_one_cell_t cell;
+    bool times, record_line, fixed;
+} bench_args_t;
+
+static tsw_status_t run_and_print(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
-    tsw_err_t err = TSW_ERR_INIT;
+    bench_args_t *args = user;
     tsw_one_result_t result = {0};
-    cell->words = words->items;
-    cell->word_count = words->count;
+    args->cell.words = words->items;
+    args->cell.word_count = words->count;
+    args->cell.protocol = args->fixed ? "fixed" : "rounds";
     tsw_cli_catch_signals();
-    tsw_status_t status = tsw_one_cell_run(cell, command, &result, &err);
-    if (status == TSW_OK)
-        status = print_result(&result, times, record_line, &err);
-    const bool usable = status == TSW_OK && result.record->outcome == TSW_OUTCOME_OK;
+    tsw_status_t status = tsw_one_cell_run(&args->cell, args->command, &result, err);
+    if (status == TSW_OK) {
+        const bool usable = result.record->outcome == TSW_OUTCOME_OK;
+        *exit_p = usable ? TSW_EXIT_DONE : TSW_EXIT_UNUSABLE;
+        status = print_result(&result, args->times, args->record_line, err);
+    }
     tsw_one_result_fini(&result);
-    if (status != TSW_OK)
-        return (int)tsw_cli_fail(command, status, &err);
-    return usable ? TSW_EXIT_DONE : TSW_EXIT_UNUSABLE;
+    return status;
 }
 
 enum { SHARED_OPTIONS = 5 };
@@ -138,9 +144,9 @@ static const char usage[] = "PACK DIM=N... [dtype=TYPE] [FLAG=VALUE...]";
 
 int tsw_cli_verify(int argc, char **argv)
 {
-    tsw_one_cell_t cell = {.device = "auto", .protocol = "rounds", .rounds = 1, .warmup = 1};
+    bench_args_t args = {.command = "verify", .cell = {.device = "auto", .rounds = 1, .warmup = 1}};
     tsw_option_t options[SHARED_OPTIONS];
-    share_options(&cell, options);
+    share_options(&args.cell, options);
     const tsw_cli_spec_t spec = {
         .command = "verify",
         .usage = usage,
@@ -151,36 +157,31 @@ int tsw_cli_verify(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    code = run_and_print("verify", &words, &cell, false, false);
-    tsw_words_fini(&words);
-    return code;
+    return tsw_cli_main(&spec, argc, argv, run_and_print, &args);
 }
 
 int tsw_cli_bench(int argc, char **argv)
 {
-    tsw_one_cell_t cell = {.device = "auto", .protocol = "rounds", .rounds = 30, .warmup = 3};
-    bool record_line = false, fixed = false;
+    bench_args_t args = {
+        .command = "bench", .cell = {.device = "auto", .rounds = 30, .warmup = 3}, .times = true};
     const tsw_option_t own[] = {
-        {"rounds", 'n', "N", TSW_OPTION_COUNT, &cell.rounds, "Timed launches (default: 30)", NULL},
-        {"warmup", 'w', "N", TSW_OPTION_COUNT, &cell.warmup,
+        {"rounds", 'n', "N", TSW_OPTION_COUNT, &args.cell.rounds, "Timed launches (default: 30)",
+         NULL},
+        {"warmup", 'w', "N", TSW_OPTION_COUNT, &args.cell.warmup,
          "Launches before them that do not count (default: 3)", NULL},
-        {"hot", 0, NULL, TSW_OPTION_FLAG, &cell.hot,
+        {"hot", 0, NULL, TSW_OPTION_FLAG, &args.cell.hot,
          "Leave the L2 cache as it is between launches (default: flush it)", NULL},
-        {"print-record", 0, NULL, TSW_OPTION_FLAG, &record_line,
+        {"print-record", 0, NULL, TSW_OPTION_FLAG, &args.record_line,
          "End with a line of mean, std, rel_std, median, min, max, nrep, peak_mem_mb: ms, rel_std "
          "in percent, memory in MiB (default: off)",
          NULL},
-        {"fixed", 0, NULL, TSW_OPTION_FLAG, &fixed,
+        {"fixed", 0, NULL, TSW_OPTION_FLAG, &args.fixed,
          "For profilers: verify, then launch exactly --rounds times between cuProfilerStart and "
          "cuProfilerStop (default: off)",
          NULL},
     };
     tsw_option_t options[SHARED_OPTIONS + sizeof(own) / sizeof(own[0])];
-    share_options(&cell, options);
+    share_options(&args.cell, options);
     memcpy(options + SHARED_OPTIONS, own, sizeof(own));
     const tsw_cli_spec_t spec = {
         .command = "bench",
@@ -192,12 +193,5 @@ int tsw_cli_bench(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    cell.protocol = fixed ? "fixed" : "rounds";
-    code = run_and_print("bench", &words, &cell, true, record_line);
-    tsw_words_fini(&words);
-    return code;
+    return tsw_cli_main(&spec, argc, argv, run_and_print, &args);
 }

@@ -46,6 +46,17 @@ static tsw_status_t check_one(const char *path, size_t *faults_p, tsw_err_t *err
     return status;
 }
 
+static tsw_status_t check(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    size_t faults = 0;
+    (void)user;
+    for (size_t i = 0; status == TSW_OK && i < words->count; i++)
+        status = check_one(words->items[i], &faults, err);
+    *exit_p = faults > 0 ? TSW_EXIT_USAGE : TSW_EXIT_DONE;
+    return status;
+}
+
 int tsw_cli_check(int argc, char **argv)
 {
     const tsw_cli_spec_t spec = {
@@ -56,17 +67,5 @@ int tsw_cli_check(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    tsw_status_t status = TSW_OK;
-    size_t faults = 0;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    for (size_t i = 0; status == TSW_OK && i < words.count; i++)
-        status = check_one(words.items[i], &faults, &err);
-    tsw_words_fini(&words);
-    if (status != TSW_OK)
-        return (int)tsw_cli_fail("check", status, &err);
-    return faults > 0 ? TSW_EXIT_USAGE : TSW_EXIT_DONE;
+    return tsw_cli_main(&spec, argc, argv, check, NULL);
 }

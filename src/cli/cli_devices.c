@@ -4,7 +4,6 @@
 #include "build/toolchain.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "device/device.h"
 #include "tsw_version.h"
 
@@ -96,6 +95,23 @@ static tsw_status_t print_arch(const tsw_gpu_t *gpus, size_t count, const char *
     return TSW_OK;
 }
 
+static tsw_status_t devices(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
+{
+    const devices_args_t *args = user;
+    tsw_gpu_t *gpus = NULL;
+    size_t count = 0;
+    char *missing = NULL;
+    (void)words;
+    (void)exit_p;
+    tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
+    if (status == TSW_OK)
+        status = args->arch_only ? print_arch(gpus, count, missing, err)
+                                 : print_all(args, gpus, count, missing, err);
+    tsw_free(gpus);
+    tsw_free(missing);
+    return status;
+}
+
 int tsw_cli_devices(int argc, char **argv)
 {
     devices_args_t args = {0};
@@ -114,20 +130,5 @@ int tsw_cli_devices(int argc, char **argv)
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    tsw_gpu_t *gpus = NULL;
-    size_t count = 0;
-    char *missing = NULL;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    tsw_status_t status = tsw_device_list(&gpus, &count, &missing, &err);
-    if (status == TSW_OK)
-        status = args.arch_only ? print_arch(gpus, count, missing, &err)
-                                : print_all(&args, gpus, count, missing, &err);
-    tsw_free(gpus);
-    tsw_free(missing);
-    tsw_words_fini(&words);
-    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("devices", status, &err);
+    return tsw_cli_main(&spec, argc, argv, devices, &args);
 }

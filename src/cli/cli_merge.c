@@ -1,13 +1,14 @@
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "store/store.h"
 
 #include <stdio.h>
 
-static tsw_status_t merge(const tsw_words_t *words, const char *output, tsw_err_t *err)
+static tsw_status_t merge(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
+    const char *output = *(const char **)user;
+    (void)exit_p;
     tsw_dataset_t dataset = {0};
     if (output == NULL)
         return tsw_err_set(err, TSW_ERR_ARG, "where to? name a file with -o SWEEP.h5");
@@ -35,12 +36,5 @@ int tsw_cli_merge(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    const tsw_status_t status = merge(&words, output, &err);
-    tsw_words_fini(&words);
-    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("merge", status, &err);
+    return tsw_cli_main(&spec, argc, argv, merge, &output);
 }

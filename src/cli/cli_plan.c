@@ -80,13 +80,15 @@ static tsw_status_t replace_archs(tsw_job_t *job, const char *list, tsw_err_t *e
     return status;
 }
 
-static tsw_status_t print_plan(const char *job_path, const plan_args_t *args, tsw_err_t *err)
+static tsw_status_t print_plan(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
+    const plan_args_t *args = user;
     tsw_fileset_t snapshot = TSW_FILESET_INIT;
     tsw_job_t *job = NULL;
     tsw_plan_t *plan = NULL;
     tsw_buf_t out = TSW_BUF_INIT;
-    tsw_status_t status = tsw_cli_snapshot(job_path, args->kernels, &snapshot, err);
+    (void)exit_p;
+    tsw_status_t status = tsw_cli_snapshot(words->items[0], args->kernels, &snapshot, err);
     if (status == TSW_OK)
         status = tsw_job_read(&snapshot, &job, err);
     if (status == TSW_OK && args->archs != NULL)
@@ -130,12 +132,5 @@ int tsw_cli_plan(int argc, char **argv)
         .min_words = 1,
         .max_words = 1,
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    const tsw_status_t status = print_plan(words.items[0], &args, &err);
-    tsw_words_fini(&words);
-    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("plan", status, &err);
+    return tsw_cli_main(&spec, argc, argv, print_plan, &args);
 }

@@ -46,9 +46,9 @@ static tsw_status_t write_out(const tsw_dataset_t *dataset, const tsw_reduction_
     return status;
 }
 
-static tsw_status_t reduce(const tsw_words_t *words, const reduce_args_t *args, bool *unusable_p,
-                           tsw_err_t *err)
+static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
+    const reduce_args_t *args = user;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     const tsw_reduce_options_t options = tsw_cli_reduce_options(args->max_configs);
@@ -56,7 +56,7 @@ static tsw_status_t reduce(const tsw_words_t *words, const reduce_args_t *args, 
     if (status == TSW_OK)
         status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
     if (status == TSW_OK) {
-        *unusable_p = has_unusable(reduction);
+        *exit_p = has_unusable(reduction) ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
         status = write_out(&dataset, reduction, args, err);
     }
     tsw_reduction_free(reduction);
@@ -89,15 +89,5 @@ int tsw_cli_reduce(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    bool unusable = false;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    const tsw_status_t status = reduce(&words, &args, &unusable, &err);
-    tsw_words_fini(&words);
-    if (status != TSW_OK)
-        return (int)tsw_cli_fail("reduce", status, &err);
-    return unusable ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
+    return tsw_cli_main(&spec, argc, argv, reduce, &args);
 }

@@ -2,7 +2,6 @@
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
 #include "pack/arch.h"
@@ -147,11 +146,13 @@ static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
     return tsw_err_set(err, TSW_ERR_ARG, "--outcome: %s", text);
 }
 
-static tsw_status_t show(const tsw_words_t *words, const show_args_t *args, tsw_err_t *err)
+static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
+    const show_args_t *args = user;
     const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
+    (void)exit_p;
     tsw_status_t status = check_filters(args, err);
     if (status == TSW_OK)
         status = tsw_cli_read(words->items, words->count, &dataset, err);
@@ -191,12 +192,5 @@ int tsw_cli_show(int argc, char **argv)
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    tsw_words_t words = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    int code = 0;
-    if (!tsw_cli_parse(&spec, argc, argv, &words, &code))
-        return code;
-    const tsw_status_t status = show(&words, &args, &err);
-    tsw_words_fini(&words);
-    return status == TSW_OK ? TSW_EXIT_DONE : (int)tsw_cli_fail("show", status, &err);
+    return tsw_cli_main(&spec, argc, argv, show, &args);
 }
