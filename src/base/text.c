@@ -46,7 +46,8 @@ const char *tsw_text_nearest(const char *word, const char *const *candidates, si
         size_t longer = strlen(word) > strlen(candidates[i]) ? strlen(word) : strlen(candidates[i]);
         size_t limit = longer / 3 < 1 ? 1 : longer / 3 > 4 ? 4 : longer / 3;
         size_t distance = edit_distance(word, candidates[i]);
-        if (distance <= limit && distance < best_distance) {
+        /* Words of one letter that differ have nothing in common. */
+        if (distance <= limit && distance < longer && distance < best_distance) {
             best = candidates[i];
             best_distance = distance;
         }

@@ -26,21 +26,21 @@ static tsw_status_t write_out(const tsw_dataset_t *dataset, const tsw_reduction_
 {
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_buf_t files = TSW_BUF_INIT;
-    tsw_tables_t tables = {0};
+    tsw_cli_tables_t tables = {0};
     tsw_status_t status = TSW_OK;
     if (args->json || args->output != NULL)
-        status = tsw_tables_make(dataset, reduction, &tables, err);
+        status = tsw_cli_tables_make(dataset, reduction, &tables, err);
     if (status == TSW_OK && args->json)
-        status = tsw_tables_json(&tables, &out, err);
+        status = tsw_cli_tables_json(&tables, &out, err);
     else if (status == TSW_OK)
         status = tsw_cli_choice_print(dataset, reduction, &out, err);
     if (status == TSW_OK && args->output != NULL)
-        status = tsw_tables_write(&tables, args->output, &files, err);
+        status = tsw_cli_tables_write(&tables, args->output, &files, err);
     if (status == TSW_OK) {
         fputs(tsw_buf_text(&out), stdout);
         fputs(tsw_buf_text(&files), args->json ? stderr : stdout);
     }
-    tsw_tables_fini(&tables);
+    tsw_cli_tables_fini(&tables);
     tsw_buf_fini(&files);
     tsw_buf_fini(&out);
     return status;

@@ -46,7 +46,7 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
     const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
-    tsw_tables_t tables = {0};
+    tsw_cli_tables_t tables = {0};
     tsw_buf_t out = TSW_BUF_INIT;
     char *tables_dir = tsw_path_join(run_dir, "tables");
     tsw_status_t status =
@@ -56,14 +56,14 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
     if (status == TSW_OK)
         status = tsw_cli_choice_print(&dataset, reduction, &out, err);
     if (status == TSW_OK && strcmp(dataset.meta.purpose, "release") == 0) {
-        status = tsw_tables_make(&dataset, reduction, &tables, err);
+        status = tsw_cli_tables_make(&dataset, reduction, &tables, err);
         tsw_buf_append_text(&out, "\n");
         if (status == TSW_OK)
-            status = tsw_tables_write(&tables, tables_dir, &out, err);
+            status = tsw_cli_tables_write(&tables, tables_dir, &out, err);
     }
     fputs(tsw_buf_text(&out), stdout);
     tsw_buf_fini(&out);
-    tsw_tables_fini(&tables);
+    tsw_cli_tables_fini(&tables);
     tsw_reduction_free(reduction);
     tsw_dataset_fini(&dataset);
     tsw_free(tables_dir);

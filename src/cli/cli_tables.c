@@ -144,10 +144,10 @@ static size_t list_archs(const tsw_reduction_t *reduction, uint32_t *archs)
     return count;
 }
 
-tsw_status_t tsw_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                             tsw_tables_t *tables_p, tsw_err_t *err)
+tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
+                                 tsw_cli_tables_t *tables_p, tsw_err_t *err)
 {
-    tsw_tables_t tables = {0};
+    tsw_cli_tables_t tables = {0};
     if (strcmp(dataset->meta.purpose, tsw_purpose_name(TSW_PURPOSE_RELEASE)) != 0)
         return tsw_err_set(err, TSW_ERR_UNSUPPORTED,
                            "the job's purpose is '%s': its configs never enter a release table",
@@ -164,19 +164,19 @@ tsw_status_t tsw_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t
         status = fill_table(dataset, reduction, archs[i], &tables.items[tables.count++], err);
     tsw_free(archs);
     if (status != TSW_OK) {
-        tsw_tables_fini(&tables);
+        tsw_cli_tables_fini(&tables);
         return status;
     }
     *tables_p = tables;
     return TSW_OK;
 }
 
-void tsw_tables_fini(tsw_tables_t *tables)
+void tsw_cli_tables_fini(tsw_cli_tables_t *tables)
 {
     for (size_t i = 0; i < tables->count; i++)
         tsw_table_fini(&tables->items[i]);
     tsw_free(tables->items);
-    *tables = (tsw_tables_t){0};
+    *tables = (tsw_cli_tables_t){0};
 }
 
 static tsw_status_t write_table(const tsw_table_t *table, const char *dir, tsw_buf_t *out,
@@ -196,8 +196,8 @@ static tsw_status_t write_table(const tsw_table_t *table, const char *dir, tsw_b
     return status;
 }
 
-tsw_status_t tsw_tables_write(const tsw_tables_t *tables, const char *dir, tsw_buf_t *out,
-                              tsw_err_t *err)
+tsw_status_t tsw_cli_tables_write(const tsw_cli_tables_t *tables, const char *dir, tsw_buf_t *out,
+                                  tsw_err_t *err)
 {
     tsw_status_t status = tsw_dir_make(dir, err);
     for (size_t i = 0; status == TSW_OK && i < tables->count; i++)
@@ -205,7 +205,7 @@ tsw_status_t tsw_tables_write(const tsw_tables_t *tables, const char *dir, tsw_b
     return status;
 }
 
-tsw_status_t tsw_tables_json(const tsw_tables_t *tables, tsw_buf_t *out, tsw_err_t *err)
+tsw_status_t tsw_cli_tables_json(const tsw_cli_tables_t *tables, tsw_buf_t *out, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     tsw_buf_append_text(out, "[");

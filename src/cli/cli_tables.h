@@ -8,19 +8,19 @@
 typedef struct {
     tsw_table_t *items; /* one per arch, ascending */
     size_t count;
-} tsw_tables_t;
+} tsw_cli_tables_t;
 
 /* TSW_ERR_UNSUPPORTED: the purpose of the run is not release. */
-tsw_status_t tsw_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                             tsw_tables_t *tables_p, tsw_err_t *err);
-void tsw_tables_fini(tsw_tables_t *tables);
+tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
+                                 tsw_cli_tables_t *tables_p, tsw_err_t *err);
+void tsw_cli_tables_fini(tsw_cli_tables_t *tables);
 
 /* DIR/sm_90.json and so on; the folder is made. Names of the files written go to out, a line each.
  */
-tsw_status_t tsw_tables_write(const tsw_tables_t *tables, const char *dir, tsw_buf_t *out,
-                              tsw_err_t *err);
+tsw_status_t tsw_cli_tables_write(const tsw_cli_tables_t *tables, const char *dir, tsw_buf_t *out,
+                                  tsw_err_t *err);
 
 /* Appends a JSON array of the tables. */
-tsw_status_t tsw_tables_json(const tsw_tables_t *tables, tsw_buf_t *out, tsw_err_t *err);
+tsw_status_t tsw_cli_tables_json(const tsw_cli_tables_t *tables, tsw_buf_t *out, tsw_err_t *err);
 
 #endif

@@ -84,8 +84,8 @@ static void test_tables_when_made_then_one_per_arch_and_consistent(void **state)
 {
     (void)state;
     fixture_t f = fixture_new();
-    tsw_tables_t tables = {0};
-    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    tsw_cli_tables_t tables = {0};
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
     assert_int_equal(tables.count, 2);
     assert_int_equal(tables.items[0].arch, 80);
     assert_int_equal(tables.items[1].arch, 90);
@@ -103,7 +103,7 @@ static void test_tables_when_made_then_one_per_arch_and_consistent(void **state)
         assert_int_equal(tsw_table_usable(&tables.items[i], &err), TSW_ERR_UNSUPPORTED);
         tsw_buf_fini(&report);
     }
-    tsw_tables_fini(&tables);
+    tsw_cli_tables_fini(&tables);
     fixture_free(&f);
 }
 
@@ -111,11 +111,12 @@ static void test_tables_when_not_for_release_then_refused(void **state)
 {
     (void)state;
     fixture_t f = fixture_new();
-    tsw_tables_t tables = {0};
+    tsw_cli_tables_t tables = {0};
     tsw_err_t err = TSW_ERR_INIT;
     tsw_free(f.dataset.meta.purpose);
     f.dataset.meta.purpose = tsw_strdup("research");
-    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, &err), TSW_ERR_UNSUPPORTED);
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, &err),
+                     TSW_ERR_UNSUPPORTED);
     assert_has(err.text, "research");
     assert_int_equal(tables.count, 0);
     fixture_free(&f);
@@ -125,13 +126,13 @@ static void test_tables_when_written_then_read_back_equal(void **state)
 {
     (void)state;
     fixture_t f = fixture_new();
-    tsw_tables_t tables = {0};
+    tsw_cli_tables_t tables = {0};
     tsw_buf_t names = TSW_BUF_INIT, bytes = TSW_BUF_INIT, again = TSW_BUF_INIT;
     tsw_table_t table = {0};
     char dir[] = "/tmp/tsw-test-choice-XXXXXX";
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(tsw_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
-    assert_int_equal(tsw_tables_write(&tables, dir, &names, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_tables_write(&tables, dir, &names, NULL), TSW_OK);
     assert_has(tsw_buf_text(&names), "/sm_80.json\n");
     assert_has(tsw_buf_text(&names), "/sm_90.json\n");
     char *path = tsw_path_join(dir, "sm_90.json");
@@ -145,7 +146,7 @@ static void test_tables_when_written_then_read_back_equal(void **state)
     tsw_buf_fini(&names);
     tsw_buf_fini(&bytes);
     tsw_buf_fini(&again);
-    tsw_tables_fini(&tables);
+    tsw_cli_tables_fini(&tables);
     fixture_free(&f);
 }
 
@@ -154,11 +155,11 @@ static void test_tables_when_any_allocation_fails_then_nomem(void **state)
     (void)state;
     fixture_t f = fixture_new();
     for (long n = 1;; n++) {
-        tsw_tables_t tables = {0};
+        tsw_cli_tables_t tables = {0};
         tsw_mem_fail_at(n);
-        const tsw_status_t status = tsw_tables_make(&f.dataset, f.reduction, &tables, NULL);
+        const tsw_status_t status = tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL);
         tsw_mem_fail_at(0);
-        tsw_tables_fini(&tables);
+        tsw_cli_tables_fini(&tables);
         if (status == TSW_OK) {
             assert_true(n > 10); /* many did fail */
             break;
