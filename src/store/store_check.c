@@ -208,16 +208,35 @@ static tsw_status_t check_tables(const tsw_tables_t *tables, bool sweep, tsw_fau
     return status;
 }
 
-static tsw_status_t check_file(const char *path, bool sweep, size_t *faults_p, tsw_buf_t *report,
-                               tsw_err_t *err)
+/* What is being checked, and what was found so far. */
+typedef struct {
+    tsw_buf_t *report;
+    size_t faults;
+    tsw_run_meta_t meta; /* of the first file: the others must fit to it */
+    bool has_meta;
+} check_t;
+
+static void check_meta(check_t *check, tsw_run_meta_t *meta, tsw_faults_t *faults)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    if (!check->has_meta) {
+        check->meta = *meta;
+        check->has_meta = true;
+        *meta = (tsw_run_meta_t){0};
+    } else if (tsw_run_meta_compatible(&check->meta, meta, &err) != TSW_OK) {
+        tsw_fault(faults, "/meta: %s", err.text);
+    }
+}
+
+static tsw_status_t check_file(check_t *check, const char *path, bool sweep, tsw_err_t *err)
 {
     tsw_run_meta_t meta = {0};
     tsw_tables_t tables = {0};
     tsw_err_t why = TSW_ERR_INIT;
     tsw_status_t status = tsw_tables_read(path, &meta, &tables, &why);
     if (status == TSW_ERR_CORRUPT || status == TSW_ERR_VERSION) {
-        tsw_buf_printf(report, "%s\n", why.text);
-        *faults_p += 1;
+        tsw_buf_printf(check->report, "%s\n", why.text);
+        check->faults++;
         return TSW_OK;
     }
     if (status != TSW_OK) {
@@ -225,31 +244,31 @@ static tsw_status_t check_file(const char *path, bool sweep, size_t *faults_p, t
             *err = why;
         return status;
     }
-    tsw_faults_t faults = {.out = report, .path = path, .show = SHOWN_PER_FILE};
+    tsw_faults_t faults = {.out = check->report, .path = path, .show = SHOWN_PER_FILE};
     status = check_tables(&tables, sweep, &faults, err);
+    check_meta(check, &meta, &faults);
     if (faults.count > faults.show)
-        tsw_buf_printf(report, "%s: %zu more faults\n", path, faults.count - faults.show);
-    *faults_p += faults.count;
+        tsw_buf_printf(check->report, "%s: %zu more faults\n", path, faults.count - faults.show);
+    check->faults += faults.count;
     tsw_tables_fini(&tables);
     tsw_run_meta_fini(&meta);
     return status;
 }
 
-static tsw_status_t check_folder(const char *run_dir, size_t *faults_p, tsw_buf_t *report,
-                                 tsw_err_t *err)
+static tsw_status_t check_folder(check_t *check, const char *run_dir, tsw_err_t *err)
 {
     tsw_names_t paths = {0};
     tsw_status_t status = tsw_folder_segments(run_dir, &paths, err);
     for (size_t i = 0; status == TSW_OK && i < paths.count; i++)
-        status = check_file(paths.names[i], false, faults_p, report, err);
+        status = check_file(check, paths.names[i], false, err);
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
     if (sweep == NULL) {
         status = tsw_err_nomem(err);
     } else if (status == TSW_OK && tsw_path_exists(sweep)) {
-        status = check_file(sweep, true, faults_p, report, err);
+        status = check_file(check, sweep, true, err);
     } else if (status == TSW_OK && paths.count == 0) {
-        tsw_buf_printf(report, "%s: neither parts/*/*.h5 nor sweep.h5\n", run_dir);
-        *faults_p += 1;
+        tsw_buf_printf(check->report, "%s: neither parts/*/*.h5 nor sweep.h5\n", run_dir);
+        check->faults++;
     }
     tsw_free(sweep);
     tsw_names_fini(&paths);
@@ -258,12 +277,13 @@ static tsw_status_t check_folder(const char *run_dir, size_t *faults_p, tsw_buf_
 
 tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report, tsw_err_t *err)
 {
-    size_t faults = 0;
-    tsw_status_t status = tsw_path_is_dir(path) ? check_folder(path, &faults, report, err)
-                                                : check_file(path, true, &faults, report, err);
+    check_t check = {.report = report};
+    tsw_status_t status = tsw_path_is_dir(path) ? check_folder(&check, path, err)
+                                                : check_file(&check, path, true, err);
+    tsw_run_meta_fini(&check.meta);
     if (status == TSW_OK && !tsw_buf_ok(report))
         status = tsw_err_nomem(err);
     if (status == TSW_OK)
-        *faults_p = faults;
+        *faults_p = check.faults;
     return status;
 }

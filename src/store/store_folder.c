@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* How often a folder is listed again because a segment was merged meanwhile: a rank does that once
+ * in half an hour. */
+#define LIST_TRIES 5
+
 static tsw_status_t add_segments_of(const char *dir, tsw_names_t *paths, size_t *capacity,
                                     tsw_err_t *err)
 {
@@ -91,9 +95,10 @@ static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool f
     return status;
 }
 
-/* A segment that is torn costs its own records only. */
+/* A segment that is torn costs its own records only. TSW_ERR_NOT_FOUND: none could be read.
+ * *vanished_p: a segment went away after the folder was listed, as its rank has merged it. */
 static tsw_status_t read_segments(const tsw_names_t *paths, tsw_dataset_t *dataset,
-                                  tsw_buf_t *skipped, tsw_err_t *err)
+                                  tsw_buf_t *skipped, bool *vanished_p, tsw_err_t *err)
 {
     bool first = true;
     for (size_t i = 0; i < paths->count; i++) {
@@ -101,10 +106,10 @@ static tsw_status_t read_segments(const tsw_names_t *paths, tsw_dataset_t *datas
         tsw_status_t status = add_segment(paths->names[i], dataset, first, &why);
         if (status == TSW_OK) {
             first = false;
-        } else if (status == TSW_ERR_CORRUPT || status == TSW_ERR_NOT_FOUND) {
-            /* not found: its rank has compacted it since the folder was listed */
-            if (status == TSW_ERR_CORRUPT)
-                tsw_buf_printf(skipped, "%s\n", why.text);
+        } else if (status == TSW_ERR_CORRUPT) {
+            tsw_buf_printf(skipped, "%s\n", why.text);
+        } else if (status == TSW_ERR_NOT_FOUND) {
+            *vanished_p = true;
         } else {
             if (err != NULL)
                 *err = why;
@@ -114,15 +119,34 @@ static tsw_status_t read_segments(const tsw_names_t *paths, tsw_dataset_t *datas
     return first ? TSW_ERR_NOT_FOUND : TSW_OK;
 }
 
+/* All segments of a folder in which a job may be at work. */
+static tsw_status_t read_parts(const char *run_dir, tsw_dataset_t *dataset, tsw_buf_t *skipped,
+                               tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    bool vanished = true;
+    for (int i = 0; status == TSW_OK && vanished && i < LIST_TRIES; i++) {
+        tsw_names_t paths = {0};
+        vanished = false;
+        tsw_dataset_fini(dataset);
+        tsw_buf_clear(skipped);
+        status = tsw_folder_segments(run_dir, &paths, err);
+        if (status == TSW_OK)
+            status = read_segments(&paths, dataset, skipped, &vanished, err);
+        if (status == TSW_ERR_NOT_FOUND && vanished)
+            status = TSW_OK;
+        tsw_names_fini(&paths);
+    }
+    if (status == TSW_OK && vanished)
+        status = tsw_err_set(err, TSW_ERR_IO, "%s: its segments change faster than they are read",
+                             run_dir);
+    return status;
+}
+
 static tsw_status_t read_folder(const char *run_dir, tsw_dataset_t *dataset, tsw_buf_t *skipped,
                                 tsw_err_t *err)
 {
-    tsw_names_t paths = {0};
-    tsw_status_t status = tsw_folder_segments(run_dir, &paths, err);
-    if (status != TSW_OK)
-        return status;
-    status = read_segments(&paths, dataset, skipped, err);
-    tsw_names_fini(&paths);
+    tsw_status_t status = read_parts(run_dir, dataset, skipped, err);
     if (status != TSW_ERR_NOT_FOUND)
         return status;
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
@@ -132,9 +156,7 @@ static tsw_status_t read_folder(const char *run_dir, tsw_dataset_t *dataset, tsw
         status = tsw_store_read_file(sweep, dataset, err);
     else
         tsw_err_set(err, status,
-                    "%s: no results: neither parts/*/*.h5 that can be read nor "
-                    "sweep.h5",
-                    run_dir);
+                    "%s: no results: neither parts/*/*.h5 that can be read nor sweep.h5", run_dir);
     tsw_free(sweep);
     return status;
 }

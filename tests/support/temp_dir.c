@@ -4,13 +4,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static char dir[512];
 
 const char *tsw_temp_dir_make(void)
 {
     const char *base = getenv("TMPDIR");
-    snprintf(dir, sizeof(dir), "%s/tilesweep-test-XXXXXX", base != NULL ? base : "/tmp");
+    if (base == NULL)
+        base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(dir, sizeof(dir), "%s/tilesweep-test-XXXXXX", base);
     if (mkdtemp(dir) == NULL) {
         perror(dir);
         abort();

@@ -307,6 +307,14 @@ static void test_folders_are_checked_file_by_file(void **state)
     assert_non_null(strstr(tsw_buf_text(&report), "000003.h5: /records[0]: median_ns"));
     assert_non_null(strstr(tsw_buf_text(&report), "000004.h5: torn or damaged"));
     assert_non_null(strstr(tsw_buf_text(&report), "sweep.h5: /cells: cell"));
+    tsw_dataset_t other = tsw_make_dataset(&small);
+    other.meta.plan_key.hi ^= 1;
+    tsw_buf_clear(&report);
+    assert_int_equal(tsw_store_write(tsw_temp_path("run/sweep.h5"), &other, NULL), TSW_OK);
+    assert_int_equal(check(tsw_temp_path("run"), &report), 3);
+    assert_non_null(
+        strstr(tsw_buf_text(&report), "sweep.h5: /meta: results that must not be mixed: plan"));
+    tsw_dataset_fini(&other);
     tsw_buf_fini(&report);
 }
 

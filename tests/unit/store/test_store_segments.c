@@ -14,6 +14,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -154,6 +156,45 @@ static void test_compaction_that_fails_loses_nothing(void **state)
     assert_non_null(strstr(skipped, "000005.h5: torn or damaged"));
     tsw_free(skipped);
     tsw_buf_fini(&log);
+}
+
+/* Seals a cell after the other, and tells by a byte after each. */
+static void seal_for_ever(int told)
+{
+    tsw_segments_t *segments = open_rank(1, 0);
+    for (size_t i = 0;; i++) {
+        seal_cell(segments, i);
+        if (write(told, "s", 1) != 1)
+            _exit(1);
+    }
+}
+
+/* A writer that is killed loses at most what it had not sealed. */
+static void test_a_killed_writer_leaves_whole_segments(void **state)
+{
+    (void)state;
+    static const size_t wanted_seals[] = {1, 17, 63, 64}; /* the 64th merges */
+    for (size_t k = 0; k < sizeof(wanted_seals) / sizeof(wanted_seals[0]); k++) {
+        size_t wanted = wanted_seals[k];
+        int ends[2];
+        char byte;
+        assert_int_equal(pipe(ends), 0);
+        pid_t writer = fork();
+        assert_true(writer >= 0);
+        if (writer == 0)
+            seal_for_ever(ends[1]);
+        close(ends[1]);
+        for (size_t i = 0; i < wanted; i++)
+            assert_int_equal(read(ends[0], &byte, 1), 1);
+        assert_int_equal(kill(writer, SIGKILL), 0);
+        assert_int_equal(waitpid(writer, NULL, 0), writer);
+        close(ends[0]);
+        char *skipped = NULL;
+        assert_true(count_cells(&skipped) >= wanted);
+        assert_string_equal(skipped, "");
+        tsw_free(skipped);
+        assert_int_equal(tsw_dir_remove(tsw_temp_path("run"), NULL), TSW_OK);
+    }
 }
 
 static void test_torn_segments_are_named_and_tmp_files_ignored(void **state)
@@ -309,6 +350,7 @@ int main(void)
         IN_FRESH_DIR(test_nothing_is_written_before_it_is_due),
         IN_FRESH_DIR(test_segments_are_compacted),
         IN_FRESH_DIR(test_compaction_that_fails_loses_nothing),
+        IN_FRESH_DIR(test_a_killed_writer_leaves_whole_segments),
         IN_FRESH_DIR(test_torn_segments_are_named_and_tmp_files_ignored),
         IN_FRESH_DIR(test_segments_of_another_toolchain_are_refused),
         IN_FRESH_DIR(test_folders_without_segments),
