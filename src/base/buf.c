@@ -49,14 +49,21 @@ static bool reserve(tsw_buf_t *buf, size_t more)
     return true;
 }
 
-void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size)
+uint8_t *tsw_buf_extend(tsw_buf_t *buf, size_t size)
 {
     if (!reserve(buf, size))
-        return;
-    if (size > 0)
-        memcpy(buf->data + buf->size, bytes, size);
+        return NULL;
+    uint8_t *room = buf->data + buf->size;
     buf->size += size;
     buf->data[buf->size] = 0;
+    return room;
+}
+
+void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size)
+{
+    uint8_t *room = tsw_buf_extend(buf, size);
+    if (room != NULL && size > 0)
+        memcpy(room, bytes, size);
 }
 
 void tsw_buf_append_text(tsw_buf_t *buf, const char *text)

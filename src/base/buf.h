@@ -20,6 +20,9 @@ void tsw_buf_fini(tsw_buf_t *buf); /* frees; the buffer is empty and usable agai
 void tsw_buf_clear(tsw_buf_t *buf); /* size 0, keeps memory, forgets a failure */
 bool tsw_buf_ok(const tsw_buf_t *buf);
 void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size);
+/* Room for size more bytes at the end, for the caller to fill (borrowed until the next change);
+ * NULL when out of memory. */
+uint8_t *tsw_buf_extend(tsw_buf_t *buf, size_t size);
 void tsw_buf_append_text(tsw_buf_t *buf, const char *text);
 void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Remove the first size bytes. */
