@@ -105,12 +105,25 @@ static int compare_u64(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* 2: complete, and nothing of it is to be tried again; 1: complete; 0: partial. */
+static int standing_of(const tsw_cell_result_t *cell)
+{
+    if (!cell->complete)
+        return 0;
+    for (size_t i = 0; i < cell->record_count; i++) {
+        if (tsw_outcome_again(cell->records[i].outcome))
+            return 1;
+    }
+    return 2;
+}
+
 /* Order of the attempts at one cell: the one to keep comes first. */
 static int compare_attempts(const tsw_cell_result_t *a, const tsw_cell_result_t *b)
 {
-    bool complete = a->complete != 0;
-    if (complete != (b->complete != 0))
-        return complete ? -1 : 1;
+    int standing = standing_of(a);
+    if (standing != standing_of(b))
+        return standing > standing_of(b) ? -1 : 1;
+    bool complete = standing > 0;
     int order = compare_u64(a->attempt, b->attempt);
     if (order != 0)
         return complete ? order : -order;

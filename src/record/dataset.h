@@ -40,9 +40,10 @@ void tsw_dataset_fini(tsw_dataset_t *dataset);
 /* Takes over *cell (emptied on success). */
 tsw_status_t tsw_dataset_add(tsw_dataset_t *dataset, tsw_cell_result_t *cell, tsw_err_t *err);
 /* Canonical form, a pure function of the set of results: drops incomplete attempts of cells that
- * have a complete one, keeps the lowest complete attempt (ties: lowest rank), sorts by key, records
- * by config index. Cells without a complete attempt keep their newest partial one, complete == 0.
- */
+ * have a complete one, keeps the lowest complete attempt (ties: lowest rank; one without outcomes
+ * to be tried again before one with such, or a resume could never better them), sorts by key,
+ * records by config index. Cells without a complete attempt keep their newest partial one,
+ * complete == 0. */
 void tsw_dataset_canonicalise(tsw_dataset_t *dataset);
 /* Digest over everything that a reduction reads; never host, rank, GPU serial or time of day. The
  * dataset must be canonical. */

@@ -268,6 +268,37 @@ static void test_make_refuses_too_many_configs(void **state)
     tsw_pack_free(pack);
 }
 
+enum { MANY = 3000 };
+
+static void test_make_copes_with_thousands_of_cells(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack = sample_pack_new(sample_pack_lists, "");
+    sample_job_t s;
+    sample_job_init(&s);
+    tsw_job_entry_t *entry = sample_job_entry(&s, pack);
+    entry->shapes = tsw_calloc(2 * MANY, sizeof(*entry->shapes));
+    assert_non_null(entry->shapes);
+    entry->shape_count = 2 * MANY;
+    for (int64_t i = 0; i < 2 * MANY; i++) /* each twice */
+        entry->shapes[i] = (tsw_shape_t){.dims = {1 + i % MANY, 256, 64}, .weight = 1.0};
+    tsw_plan_t *plan = make_ok(&s);
+    assert_int_equal(plan->cell_count, 2 * MANY);
+    assert_int_equal(plan->duplicate_count, 2 * MANY);
+    bool seen[2][MANY] = {{false}};
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        const tsw_cell_t *cell = &plan->cells[i];
+        assert_false(seen[cell->arch_index][cell->dims[0] - 1]);
+        seen[cell->arch_index][cell->dims[0] - 1] = true;
+        if (i > 0 && cell->arch_index == cell[-1].arch_index)
+            assert_true(cell->cost_ns <= cell[-1].cost_ns);
+    }
+    assert_int_equal(plan->build_count, 1 + 1 + 8);
+    tsw_plan_free(plan);
+    tsw_free(entry->shapes);
+    tsw_pack_free(pack);
+}
+
 static void test_make_survives_a_lack_of_memory(void **state)
 {
     (void)state;
@@ -305,6 +336,7 @@ int main(void)
         cmocka_unit_test(test_make_skips_archs_without_the_dtype),
         cmocka_unit_test(test_make_refuses_impossible_shapes),
         cmocka_unit_test(test_make_refuses_too_many_configs),
+        cmocka_unit_test(test_make_copes_with_thousands_of_cells),
         cmocka_unit_test(test_make_survives_a_lack_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

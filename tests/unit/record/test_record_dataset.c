@@ -63,6 +63,22 @@ static void test_canonicalise_keeps_the_right_attempt(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* A resume tries such a cell again: its result must count. */
+static void test_canonicalise_prefers_an_attempt_without_again(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = {.meta = tsw_make_meta(&small)};
+    add_variation(&dataset, 0, 1, 0, true);
+    dataset.cells[0].records[0].outcome = TSW_OUTCOME_COMPILE_TIMEOUT;
+    add_variation(&dataset, 0, 2, 0, true);
+    add_variation(&dataset, 0, 3, 0, true);
+    add_variation(&dataset, 0, 4, 0, false);
+    tsw_dataset_canonicalise(&dataset);
+    assert_int_equal(dataset.cell_count, 1);
+    assert_int_equal(dataset.cells[0].attempt, 2);
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_canonicalise_forgets_the_order_of_arrival(void **state)
 {
     (void)state;
@@ -188,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_canonicalise_keeps_the_right_attempt),
+        cmocka_unit_test(test_canonicalise_prefers_an_attempt_without_again),
         cmocka_unit_test(test_canonicalise_forgets_the_order_of_arrival),
         cmocka_unit_test(test_canonicalise_sorts_records),
         cmocka_unit_test(test_canonicalise_of_nothing),

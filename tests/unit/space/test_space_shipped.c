@@ -1,0 +1,76 @@
+/* The shipped packs, as they are: a space for every arch and dtype, small enough for a release. */
+#include "base/file.h"
+#include "base/mem.h"
+#include "space/space.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+static tsw_pack_t *read_pack(const char *name)
+{
+    tsw_fileset_t files = TSW_FILESET_INIT;
+    tsw_pack_t *pack = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    char *dir = tsw_path_join(TSW_SOURCE_DIR "/kernels", name);
+    if (dir == NULL || tsw_fileset_add_dir(&files, "", dir, &err) != TSW_OK ||
+        tsw_pack_read(&files, &pack, &err) != TSW_OK)
+        fail_msg("%s: %s", name, err.text);
+    tsw_free(dir);
+    tsw_fileset_fini(&files);
+    return pack;
+}
+
+static void check_space(const tsw_pack_t *pack, tsw_arch_t arch, tsw_dtype_t dtype,
+                        tsw_eval_t *eval)
+{
+    tsw_variant_t variant = {.pack = pack, .dtype = dtype};
+    tsw_space_t space = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < pack->dim_count; i++)
+        variant.static_dims[i] = pack->dim_is_static[i] ? 128 : 0;
+    if (tsw_space_make(&variant, arch, TSW_PURPOSE_RELEASE, NULL, eval, &space, &err) != TSW_OK)
+        fail_msg("%s on sm_%u: %s", pack->name, arch, err.text);
+    if (tsw_arch_has_dtype(arch, dtype) && (space.count < 2 || space.listed > 30))
+        fail_msg("%s on sm_%u: %zu configs of %zu", pack->name, arch, space.count, space.listed);
+    for (size_t i = 0; i < space.report.count; i++) {
+        if (space.count > 0 && space.report.filters[i].removed > 0)
+            fail_msg("%s on sm_%u: the list has configs that filter %s removes", pack->name, arch,
+                     space.report.filters[i].name);
+    }
+    tsw_space_fini(&space);
+}
+
+static void test_every_shipped_pack_has_a_space_on_every_arch(void **state)
+{
+    (void)state;
+    tsw_names_t names = {0};
+    tsw_eval_t *eval = NULL;
+    size_t arch_count = 0;
+    const tsw_arch_traits_t *archs = tsw_arch_all(&arch_count);
+    assert_int_equal(tsw_dir_list(TSW_SOURCE_DIR "/kernels", &names, NULL), TSW_OK);
+    assert_int_equal(tsw_eval_new(&eval, NULL), TSW_OK);
+    assert_true(names.count > 0);
+    for (size_t i = 0; i < names.count; i++) {
+        tsw_pack_t *pack = read_pack(names.names[i]);
+        for (size_t a = 0; a < arch_count; a++) {
+            for (int dtype = 0; dtype < TSW_DTYPE_COUNT; dtype++) {
+                if (pack->dtypes[dtype])
+                    check_space(pack, archs[a].arch, (tsw_dtype_t)dtype, eval);
+            }
+        }
+        tsw_pack_free(pack);
+    }
+    tsw_eval_free(eval);
+    tsw_names_fini(&names);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_shipped_pack_has_a_space_on_every_arch),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
