@@ -7,7 +7,7 @@ enum { KIB = 1024, REGISTERS = 64 * 1024 };
 
 static const tsw_arch_traits_t traits[] = {
 #define ROW(_number, _smem, _threads, _blocks, _cluster, _fp8)                                     \
-    {_number, _smem * KIB, (_smem - 1) * KIB, REGISTERS, _threads, _blocks, _cluster, _fp8},
+    {(_number), (_smem)*KIB, ((_smem)-1) * KIB, REGISTERS, _threads, _blocks, _cluster, _fp8},
     TSW_ARCH_MAP(ROW)
 #undef ROW
 };

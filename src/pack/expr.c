@@ -29,7 +29,8 @@ typedef struct {
     tsw_eval_t *eval;
     eval_mode_t mode;
     const char *text;   /* as written: key of the cache */
-    const char *source; /* Lua text of the mode */
+    const char *source; /* Lua text of the mode; NULL: evaluate only what is compiled already */
+    bool missing;       /* set when it was not */
     result_kind_t kind;
     int64_t integer;
     double real; /* also set for an integer */
@@ -157,8 +158,7 @@ static int look_up(lua_State *L)
     }
     char hint[96];
     const char *word = luaL_checkstring(L, 2);
-    return luaL_error(L, "unknown name '%s'%s", word,
-                      tsw_expr_hint(word, names, count, hint, sizeof(hint)));
+    return luaL_error(L, "unknown name '%s'%s", word, tsw_expr_hint(word, names, count, hint));
 }
 
 static int set_up(lua_State *L)
@@ -203,13 +203,16 @@ static void count_hook(lua_State *L, lua_Debug *record)
     luaL_error(L, "takes more than %d instructions", INSTRUCTION_LIMIT);
 }
 
-/* Push the chunk of the request, from the cache or compiled. */
-static void push_chunk(lua_State *L, const request_t *request)
+/* Push the chunk of the request, from the cache or compiled; false: missing. */
+static bool push_chunk(lua_State *L, request_t *request)
 {
     lua_rawgeti(L, LUA_REGISTRYINDEX, request->eval->cache[request->mode]);
     if (lua_getfield(L, -1, request->text) == LUA_TFUNCTION)
-        return;
+        return true;
     lua_pop(L, 1);
+    request->missing = request->source == NULL;
+    if (request->missing)
+        return false;
     lua_pushfstring(L, "return (%s)", request->source);
     size_t size = 0;
     const char *source = lua_tolstring(L, -1, &size);
@@ -220,6 +223,7 @@ static void push_chunk(lua_State *L, const request_t *request)
         lua_pop(L, 1);
     lua_pushvalue(L, -1);
     lua_setfield(L, -4, request->text);
+    return true;
 }
 
 static void read_result(lua_State *L, request_t *request)
@@ -242,9 +246,10 @@ static void read_result(lua_State *L, request_t *request)
 static int evaluate(lua_State *L)
 {
     request_t *request = lua_touserdata(L, 1);
-    push_chunk(L, request);
-    lua_call(L, 0, 1);
-    read_result(L, request);
+    if (push_chunk(L, request)) {
+        lua_call(L, 0, 1);
+        read_result(L, request);
+    }
     return 0;
 }
 
@@ -304,13 +309,16 @@ static tsw_status_t run(tsw_eval_t *eval, eval_mode_t mode, const tsw_expr_t *ex
 {
     if (expr->text == NULL)
         return tsw_place_err(err, TSW_ERR_INPUT, expr->place, "an expression is missing");
+    *request = (request_t){.eval = eval, .mode = mode, .text = expr->text};
+    tsw_status_t status = call(eval, evaluate, request, expr, err);
+    if (status != TSW_OK || !request->missing)
+        return status;
     tsw_buf_t real = TSW_BUF_INIT;
-    *request = (request_t){.eval = eval, .mode = mode, .text = expr->text, .source = expr->text};
-    tsw_status_t status = tsw_expr_scan(expr, NULL, 0, mode == MODE_REAL ? &real : NULL, err);
+    status = tsw_expr_scan(expr, NULL, 0, mode == MODE_REAL ? &real : NULL, err);
     if (status == TSW_OK && !tsw_buf_ok(&real))
         status = tsw_err_nomem(err);
-    if (mode == MODE_REAL)
-        request->source = tsw_buf_text(&real);
+    request->source = mode == MODE_REAL ? tsw_buf_text(&real) : expr->text;
+    request->missing = false;
     if (status == TSW_OK)
         status = call(eval, evaluate, request, expr, err);
     tsw_buf_fini(&real);

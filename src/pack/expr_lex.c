@@ -148,8 +148,7 @@ static tsw_status_t bad_token(const tsw_expr_t *expr, token_t token, tsw_err_t *
                         token.start, habit[0] != '\0' ? ": " : "", habit);
 }
 
-char *tsw_expr_hint(const char *word, const char *const *names, size_t count, char *out,
-                    size_t size)
+char *tsw_expr_hint(const char *word, const char *const *names, size_t count, char out[96])
 {
     const char *candidates[CANDIDATE_MAX];
     size_t n = 0;
@@ -157,9 +156,7 @@ char *tsw_expr_hint(const char *word, const char *const *names, size_t count, ch
         candidates[n++] = names[i];
     for (size_t i = 0; i < tsw_expr_function_count; i++)
         candidates[n++] = tsw_expr_functions[i];
-    const char *nearest = tsw_text_nearest(word, candidates, n);
-    snprintf(out, size, nearest != NULL ? " (did you mean '%s'?)" : "", nearest);
-    return out;
+    return tsw_name_hint(word, candidates, n, out);
 }
 
 static tsw_status_t check_word(const tsw_expr_t *expr, token_t token, const char *const *names,
@@ -187,7 +184,7 @@ static tsw_status_t check_word(const tsw_expr_t *expr, token_t token, const char
     if (known)
         return tsw_expr_err(err, TSW_ERR_INPUT, expr, "'%s' is no function", word);
     return tsw_expr_err(err, TSW_ERR_INPUT, expr, "unknown name '%s'%s", word,
-                        tsw_expr_hint(word, names, count, hint, sizeof(hint)));
+                        tsw_expr_hint(word, names, count, hint));
 }
 
 static tsw_status_t check_integer(const tsw_expr_t *expr, token_t token, tsw_err_t *err)

@@ -23,8 +23,7 @@ tsw_status_t tsw_expr_scan(const tsw_expr_t *expr, const char *const *names, siz
     tsw_place_err((_err), (_code), (_expr)->place, "in '%.200s': " _format, (_expr)->text,         \
                   __VA_ARGS__)
 
-/* " (did you mean 'x'?)" for the nearest of the candidates, or ""; cut to size. Returns out. */
-char *tsw_expr_hint(const char *word, const char *const *names, size_t count, char *out,
-                    size_t size);
+/* tsw_name_hint among names and the functions. */
+char *tsw_expr_hint(const char *word, const char *const *names, size_t count, char out[96]);
 
 #endif

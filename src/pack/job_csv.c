@@ -3,7 +3,6 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "pack/rows.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -1,8 +1,6 @@
 #include "pack/job_shapes.h"
 
 #include "base/mem.h"
-#include "base/text.h"
-#include "pack/rows.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "pack/job_read.h"
 #include "pack/job_shapes.h"
-#include "pack/rows.h"
 
 #include <string.h>
 

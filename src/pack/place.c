@@ -1,5 +1,7 @@
 #include "pack/place.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -17,4 +19,13 @@ tsw_status_t tsw_place_err_at(tsw_err_t *err, tsw_status_t code, tsw_place_t pla
         return tsw_err_set_at(err, code, 0, source_file, source_line, "%s", text);
     return tsw_err_set_at(err, code, 0, source_file, source_line, "%s:%d:%d: %s",
                           place.file != NULL ? place.file : "?", place.line, place.column, text);
+}
+
+char *tsw_name_hint(const char *word, const char *const *names, size_t count, char out[96])
+{
+    const char *nearest = tsw_text_nearest(word, names, count);
+    out[0] = '\0';
+    if (nearest != NULL)
+        snprintf(out, 96, " (did you mean '%s'?)", nearest);
+    return out;
 }

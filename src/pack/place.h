@@ -4,6 +4,8 @@
 
 #include "base/err.h"
 
+#include <stddef.h>
+
 /* A place in an input file, for messages "file:line:column: ...". */
 typedef struct {
     const char *file; /* borrowed from the document that was read */
@@ -18,5 +20,8 @@ typedef struct {
 tsw_status_t tsw_place_err_at(tsw_err_t *err, tsw_status_t code, tsw_place_t place,
                               const char *source_file, int source_line, const char *format, ...)
     __attribute__((format(printf, 6, 7)));
+
+/* " (did you mean 'x'?)" for the nearest of names, or ""; returns out. */
+char *tsw_name_hint(const char *word, const char *const *names, size_t count, char out[96]);
 
 #endif

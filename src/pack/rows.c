@@ -1,7 +1,6 @@
 #include "pack/rows.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,13 +15,6 @@ void tsw_rows_free(tsw_config_row_t *rows, size_t count)
             tsw_free(rows[i].values[k]);
     }
     tsw_free(rows);
-}
-
-char *tsw_name_hint(const char *word, const char *const *names, size_t count, char out[96])
-{
-    const char *nearest = tsw_text_nearest(word, names, count);
-    snprintf(out, 96, nearest != NULL ? " (did you mean '%s'?)" : "", nearest);
-    return out;
 }
 
 tsw_status_t tsw_knob_find(const tsw_pack_t *pack, const tsw_node_t *name, size_t *index_p,

@@ -18,7 +18,4 @@ tsw_status_t tsw_knob_find(const tsw_pack_t *pack, const tsw_node_t *name, size_
 tsw_status_t tsw_knob_check(const tsw_knob_t *knob, int64_t value, tsw_place_t place,
                             tsw_err_t *err);
 
-/* " (did you mean 'x'?)" for the nearest of names, or ""; returns out. */
-char *tsw_name_hint(const char *word, const char *const *names, size_t count, char out[96]);
-
 #endif

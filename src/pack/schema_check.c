@@ -59,10 +59,8 @@ static tsw_status_t check_word(const tsw_type_t *type, const tsw_node_t *node, r
             return TSW_OK;
     }
     char hint[96] = "";
-    const char *nearest =
-        node->kind == TSW_NODE_SCALAR ? tsw_text_nearest(node->text, type->words, count) : NULL;
-    if (nearest != NULL)
-        snprintf(hint, sizeof(hint), " (did you mean '%s'?)", nearest);
+    if (node->kind == TSW_NODE_SCALAR)
+        tsw_name_hint(node->text, type->words, count, hint);
     return wrong_value(type, node, role, hint, err);
 }
 

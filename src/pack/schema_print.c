@@ -94,7 +94,7 @@ static void print_map(const tsw_map_t *map, tsw_buf_t *out)
 
 void tsw_schema_print(tsw_schema_id_t id, tsw_buf_t *out)
 {
-    const tsw_map_t *maps[MAP_MAX];
+    const tsw_map_t *maps[MAP_MAX] = {NULL};
     size_t count = 0;
     collect(tsw_schema_root(id), maps, &count);
     for (size_t i = 0; i < count; i++) {

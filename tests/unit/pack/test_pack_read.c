@@ -163,7 +163,7 @@ static void test_bad_packs_say_what_and_where(void **state)
         {"dims: [M, N, D]", "dims: [M, N, D, NUM_SM]", "'NUM_SM' is a name of the tool already"},
         {"causal: [0, 1]", "N: [0, 1]", "'N' is a dim already"},
         {"causal: [0, 1]", "causal: [0, 0]", "'0' is there twice"},
-        {"static: [D]", "static: [E]", "'E' is no dim of the pack (did you mean"},
+        {"static: [D]", "static: [E]", "'E' is no dim of the pack"},
         {"{tiles: M}", "{tiles: Q}", "'Q' is no dim of the pack"},
         {"TILE_X: {tile: true}", "causal: {}", "'causal' is a flag already"},
         {"TILE_X: {tile: true}", "num_warps: {}", "the compiler decides num_warps and num_stages"},
