@@ -1,0 +1,214 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/file.h"
+#include "base/mem.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct {
+    char dir[64];
+    char path[96];
+} place_t;
+
+static int make_place(void **state)
+{
+    static place_t place;
+    strcpy(place.dir, "/tmp/tsw-test-file-XXXXXX");
+    if (mkdtemp(place.dir) == NULL)
+        return -1;
+    snprintf(place.path, sizeof(place.path), "%s/f", place.dir);
+    *state = &place;
+    return 0;
+}
+
+static int remove_place(void **state)
+{
+    place_t *place = *state;
+    return tsw_dir_remove(place->dir, NULL) == TSW_OK ? 0 : -1;
+}
+
+static size_t count_names(const char *dir)
+{
+    tsw_names_t names = {0};
+    assert_int_equal(tsw_dir_list(dir, &names, NULL), TSW_OK);
+    const size_t count = names.count;
+    tsw_names_fini(&names);
+    return count;
+}
+
+static void test_write_when_replacing_then_new_bytes_and_no_rest(void **state)
+{
+    place_t *place = *state;
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    assert_int_equal(tsw_file_write_atomic(place->path, "old", 3, NULL), TSW_OK);
+    assert_int_equal(tsw_file_write_atomic(place->path, "newer", 5, NULL), TSW_OK);
+    assert_int_equal(tsw_file_read(place->path, &bytes, NULL), TSW_OK);
+    assert_string_equal(tsw_buf_text(&bytes), "newer");
+    assert_int_equal(count_names(place->dir), 1);
+    tsw_buf_fini(&bytes);
+}
+
+static void test_write_when_folder_is_missing_then_not_found(void **state)
+{
+    place_t *place = *state;
+    tsw_err_t err = TSW_ERR_INIT;
+    char path[128];
+    snprintf(path, sizeof(path), "%s/no/f", place->dir);
+    assert_int_equal(tsw_file_write_atomic(path, "x", 1, &err), TSW_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "/no/f"));
+}
+
+static void test_write_when_the_target_is_a_folder_then_error_and_no_rest(void **state)
+{
+    place_t *place = *state;
+    assert_int_equal(tsw_dir_make(place->path, NULL), TSW_OK);
+    assert_int_not_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
+    assert_int_equal(count_names(place->dir), 1);
+}
+
+static void test_read_when_folder_then_error(void **state)
+{
+    place_t *place = *state;
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_file_read(place->dir, &bytes, &err), TSW_ERR_IO);
+    tsw_buf_fini(&bytes);
+}
+
+static void test_read_when_large_then_whole(void **state)
+{
+    place_t *place = *state;
+    const size_t size = 200000; /* more than one read */
+    char *data = tsw_malloc(size);
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    assert_non_null(data);
+    for (size_t i = 0; i < size; i++)
+        data[i] = (char)(i * 7);
+    assert_int_equal(tsw_file_write_atomic(place->path, data, size, NULL), TSW_OK);
+    assert_int_equal(tsw_file_read(place->path, &bytes, NULL), TSW_OK);
+    assert_int_equal(bytes.size, size);
+    assert_memory_equal(bytes.data, data, size);
+    tsw_buf_fini(&bytes);
+    tsw_free(data);
+}
+
+static void test_seal_when_done_then_only_final_name(void **state)
+{
+    place_t *place = *state;
+    char tmp[128];
+    snprintf(tmp, sizeof(tmp), "%s/f.tmp", place->dir);
+    assert_int_equal(tsw_file_write_atomic(tmp, "x", 1, NULL), TSW_OK);
+    assert_int_equal(tsw_file_seal(tmp, place->path, NULL), TSW_OK);
+    assert_true(tsw_path_exists(place->path));
+    assert_false(tsw_path_exists(tmp));
+    assert_int_equal(tsw_file_seal(tmp, place->path, NULL), TSW_ERR_NOT_FOUND);
+}
+
+static void test_dir_when_made_twice_then_fine_but_not_exclusively(void **state)
+{
+    place_t *place = *state;
+    char deep[128];
+    snprintf(deep, sizeof(deep), "%s/a/b/c", place->dir);
+    assert_int_equal(tsw_dir_make(deep, NULL), TSW_OK);
+    assert_int_equal(tsw_dir_make(deep, NULL), TSW_OK);
+    assert_int_equal(tsw_dir_make_exclusive(deep, NULL), TSW_ERR_EXISTS);
+}
+
+static void test_dir_when_a_file_is_in_the_way_then_error(void **state)
+{
+    place_t *place = *state;
+    char below[128];
+    snprintf(below, sizeof(below), "%s/f/sub", place->dir);
+    assert_int_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
+    assert_int_not_equal(tsw_dir_make(place->path, NULL), TSW_OK);
+    assert_int_not_equal(tsw_dir_make(below, NULL), TSW_OK);
+}
+
+static void test_remove_when_link_then_target_stays(void **state)
+{
+    place_t *place = *state;
+    char victim[128], tree[128], link[160], kept[160];
+    snprintf(victim, sizeof(victim), "%s/victim", place->dir);
+    snprintf(tree, sizeof(tree), "%s/tree", place->dir);
+    snprintf(link, sizeof(link), "%s/link", tree);
+    snprintf(kept, sizeof(kept), "%s/kept", victim);
+    assert_int_equal(tsw_dir_make(victim, NULL), TSW_OK);
+    assert_int_equal(tsw_dir_make(tree, NULL), TSW_OK);
+    assert_int_equal(tsw_file_write_atomic(kept, "x", 1, NULL), TSW_OK);
+    assert_int_equal(symlink(victim, link), 0);
+    assert_int_equal(tsw_dir_remove(tree, NULL), TSW_OK);
+    assert_false(tsw_path_exists(tree));
+    assert_true(tsw_path_exists(kept));
+    assert_int_equal(tsw_dir_remove(tree, NULL), TSW_OK); /* not there: fine */
+}
+
+static void test_list_when_many_then_sorted(void **state)
+{
+    place_t *place = *state;
+    static const char *const names[] = {"b", "a", "B", "10", "9"};
+    char path[128];
+    tsw_names_t list = {0};
+    for (size_t i = 0; i < 5; i++) {
+        snprintf(path, sizeof(path), "%s/%s", place->dir, names[i]);
+        assert_int_equal(tsw_file_write_atomic(path, "", 0, NULL), TSW_OK);
+    }
+    assert_int_equal(tsw_dir_list(place->dir, &list, NULL), TSW_OK);
+    assert_int_equal(list.count, 5);
+    assert_string_equal(list.names[0], "10");
+    assert_string_equal(list.names[4], "b");
+    tsw_names_fini(&list);
+}
+
+static void test_list_when_any_allocation_fails_then_nomem(void **state)
+{
+    place_t *place = *state;
+    assert_int_equal(tsw_file_write_atomic(place->path, "", 0, NULL), TSW_OK);
+    for (long n = 1; n <= 2; n++) {
+        tsw_names_t list = {0};
+        tsw_mem_fail_at(n);
+        assert_int_equal(tsw_dir_list(place->dir, &list, NULL), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
+        assert_int_equal(list.count, 0);
+    }
+}
+
+static void test_join_when_slash_then_one_slash(void **state)
+{
+    (void)state;
+    char *a = tsw_path_join("x", "y"), *b = tsw_path_join("x/", "y"), *c = tsw_path_join("", "y");
+    assert_string_equal(a, "x/y");
+    assert_string_equal(b, "x/y");
+    assert_string_equal(c, "y");
+    tsw_free(a);
+    tsw_free(b);
+    tsw_free(c);
+}
+
+#define TEST(_function) cmocka_unit_test_setup_teardown(_function, make_place, remove_place)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_write_when_replacing_then_new_bytes_and_no_rest),
+        TEST(test_write_when_folder_is_missing_then_not_found),
+        TEST(test_write_when_the_target_is_a_folder_then_error_and_no_rest),
+        TEST(test_read_when_folder_then_error),
+        TEST(test_read_when_large_then_whole),
+        TEST(test_seal_when_done_then_only_final_name),
+        TEST(test_dir_when_made_twice_then_fine_but_not_exclusively),
+        TEST(test_dir_when_a_file_is_in_the_way_then_error),
+        TEST(test_remove_when_link_then_target_stays),
+        TEST(test_list_when_many_then_sorted),
+        TEST(test_list_when_any_allocation_fails_then_nomem),
+        cmocka_unit_test(test_join_when_slash_then_one_slash),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
