@@ -168,13 +168,13 @@ static void release(tsw_cuda_t *cuda)
         tsw_cuda_warn(api, api->stream_destroy(cuda->stream), "cuStreamDestroy");
     if (cuda->context != NULL)
         tsw_cuda_warn(api, api->primary_context_release(cuda->device), "cuDevicePrimaryCtxRelease");
-    tsw_nvml_close(cuda->nvml);
     tsw_cuda_api_close(api);
 }
 
 static void cuda_close(tsw_device_t *dev)
 {
     tsw_cuda_t *cuda = body(dev);
+    tsw_nvml_close(cuda->nvml);
     if (!cuda->lost)
         release(cuda);
     tsw_free(cuda);

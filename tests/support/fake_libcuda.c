@@ -25,6 +25,7 @@ struct cu_function {
 };
 
 struct cu_module {
+    char kind[64]; /* of its kernels; "": as they are called */
     struct cu_function *functions;
 };
 
@@ -51,8 +52,41 @@ static struct {
 
 static int dummy_context, dummy_stream;
 
+/* What a lost context never gave back is freed by a reset, or at the end. */
+static struct {
+    void *items[1 << 14];
+    size_t count;
+} kept;
+
+static void *keep(void *memory)
+{
+    if (memory == NULL || kept.count == sizeof(kept.items) / sizeof(kept.items[0]))
+        abort();
+    kept.items[kept.count++] = memory;
+    return memory;
+}
+
+static void release(void *memory)
+{
+    for (size_t i = kept.count; i-- > 0;) {
+        if (kept.items[i] != memory)
+            continue;
+        kept.items[i] = kept.items[--kept.count];
+        free(memory);
+        return;
+    }
+    abort(); /* never made, or released twice */
+}
+
+__attribute__((destructor)) static void free_kept(void)
+{
+    while (kept.count > 0)
+        free(kept.items[--kept.count]);
+}
+
 void fake_cuda_reset(void)
 {
+    free_kept();
     memset(&fake, 0, sizeof(fake));
     fake.devices = 1;
 }
@@ -223,9 +257,12 @@ cu_result_t fake_context_set_current(cu_context_t context)
 cu_result_t fake_module_load_data(cu_module_t *module_p, const void *image)
 {
     ENTER("cuModuleLoadData");
-    if (memcmp(image, "fake", 4) != 0)
+    const char *text = image;
+    if (memcmp(text, "fake", 4) != 0)
         return INVALID_IMAGE;
-    *module_p = calloc(1, sizeof(**module_p));
+    *module_p = keep(calloc(1, sizeof(**module_p)));
+    if (text[4] == ':')
+        snprintf((*module_p)->kind, sizeof((*module_p)->kind), "%s", text + 5);
     fake.counts.modules++;
     return CU_OK;
 }
@@ -236,9 +273,9 @@ cu_result_t fake_module_unload(cu_module_t module)
     while (module->functions != NULL) {
         struct cu_function *function = module->functions;
         module->functions = function->next;
-        free(function);
+        release(function);
     }
-    free(module);
+    release(module);
     fake.counts.modules--;
     return CU_OK;
 }
@@ -249,8 +286,9 @@ cu_result_t fake_module_get_function(cu_function_t *function_p, cu_module_t modu
     ENTER("cuModuleGetFunction");
     if (strncmp(name, "fake_", 5) != 0 && strncmp(name, "tsw_tool_", 9) != 0)
         return NOT_FOUND;
-    struct cu_function *function = calloc(1, sizeof(*function));
-    snprintf(function->name, sizeof(function->name), "%s", name);
+    struct cu_function *function = keep(calloc(1, sizeof(*function)));
+    snprintf(function->name, sizeof(function->name), "%s",
+             module->kind[0] != '\0' ? module->kind : name);
     function->next = module->functions;
     module->functions = function;
     *function_p = function;
@@ -270,7 +308,7 @@ cu_result_t fake_memory_alloc(cu_address_t *address_p, size_t bytes)
     if (bytes > MEMORY_MAX)
         return CU_OUT_OF_MEMORY;
     size_t whole = (bytes + 511) / 512 * 512;
-    *address_p = (cu_address_t)(uintptr_t)aligned_alloc(512, whole);
+    *address_p = (cu_address_t)(uintptr_t)keep(aligned_alloc(512, whole));
     fake.counts.memories++;
     return CU_OK;
 }
@@ -278,7 +316,7 @@ cu_result_t fake_memory_alloc(cu_address_t *address_p, size_t bytes)
 cu_result_t fake_memory_free(cu_address_t address)
 {
     ENTER("cuMemFree");
-    free((void *)(uintptr_t)address);
+    release((void *)(uintptr_t)address);
     fake.counts.memories--;
     return CU_OK;
 }
@@ -288,7 +326,7 @@ cu_result_t fake_host_alloc(void **memory_p, size_t bytes, unsigned flags)
     ENTER("cuMemHostAlloc");
     if (flags != CU_HOST_ALLOC_DEVICE_MAP)
         return INVALID_VALUE;
-    *memory_p = calloc(1, bytes);
+    *memory_p = keep(calloc(1, bytes));
     fake.counts.host_memories++;
     return CU_OK;
 }
@@ -296,7 +334,7 @@ cu_result_t fake_host_alloc(void **memory_p, size_t bytes, unsigned flags)
 cu_result_t fake_host_free(void *memory)
 {
     ENTER("cuMemFreeHost");
-    free(memory);
+    release(memory);
     fake.counts.host_memories--;
     return CU_OK;
 }
@@ -365,7 +403,7 @@ cu_result_t fake_event_create(cu_event_t *event_p, unsigned flags)
 {
     (void)flags;
     ENTER("cuEventCreate");
-    *event_p = calloc(1, sizeof(**event_p));
+    *event_p = keep(calloc(1, sizeof(**event_p)));
     fake.counts.events++;
     return CU_OK;
 }
@@ -373,7 +411,7 @@ cu_result_t fake_event_create(cu_event_t *event_p, unsigned flags)
 cu_result_t fake_event_destroy(cu_event_t event)
 {
     ENTER("cuEventDestroy");
-    free(event);
+    release(event);
     fake.counts.events--;
     return CU_OK;
 }
@@ -446,23 +484,60 @@ static void run_tool(const char *name, void **params)
     }
 }
 
+static bool is(const char *name, const char *kind)
+{
+    return strcmp(name, kind) == 0;
+}
+
+static void run_writer(const char *name, uint8_t *out, uint64_t bytes)
+{
+    if (is(name, "fake_grow")) {
+        for (uint64_t i = 0; i < bytes; i++)
+            out[i] = out[i] == 1 ? 0x44 : 1;
+        return;
+    }
+    memset(out, 1, is(name, "fake_half") ? bytes / 2 : bytes + is(name, "fake_overrun"));
+    if (is(name, "fake_nan")) {
+        out[bytes - 2] = 0;
+        out[bytes - 1] = 0x7e;
+    }
+}
+
+static void run_mapper(const char *name, uint8_t *in, uint8_t *out, uint64_t bytes)
+{
+    if (is(name, "fake_symmetric")) {
+        uint8_t *copy = malloc(bytes);
+        memcpy(copy, in, bytes);
+        for (uint64_t i = 0; i < bytes; i++)
+            out[i] = (uint8_t)(copy[bytes - 1 - i] + 1);
+        free(copy);
+        return;
+    }
+    for (uint64_t i = 0; i < bytes; i++)
+        out[i] = (uint8_t)(in[is(name, "fake_reverse") ? bytes - 1 - i : i] + 1);
+    if (is(name, "fake_dirty"))
+        in[bytes / 2]++;
+}
+
 static cu_result_t run_kernel(const char *name, void **params)
 {
+    static const char *const mappers[] = {"fake_add", "fake_dirty", "fake_reverse",
+                                          "fake_symmetric"};
     fake.counts.launches++;
-    if (strcmp(name, "fake_refused") == 0)
+    if (is(name, "fake_refused"))
         return OUT_OF_RESOURCES;
-    if (strcmp(name, "fake_hang") == 0) {
-        fake.hangs = true;
-        return CU_OK;
-    }
-    if (strcmp(name, "fake_lost") == 0) {
+    fake.hangs = fake.hangs || is(name, "fake_hang");
+    if (is(name, "fake_lost"))
         fake.lost = LAUNCH_FAILED; /* seen by the next call, as with a real launch */
+    if (is(name, "fake_hang") || is(name, "fake_lost"))
         return CU_OK;
+    for (size_t i = 0; i < sizeof(mappers) / sizeof(mappers[0]); i++) {
+        if (is(name, mappers[i])) {
+            run_mapper(name, PARAM(uint8_t *, 0), PARAM(uint8_t *, 1), PARAM(uint64_t, 2));
+            return CU_OK;
+        }
     }
-    uint64_t bytes = PARAM(uint64_t, 1);
-    bytes = strcmp(name, "fake_half") == 0 ? bytes / 2 : bytes;
-    bytes += strcmp(name, "fake_overrun") == 0;
-    memset(PARAM(void *, 0), 1, bytes);
+    run_writer(name, PARAM(uint8_t *, 0), PARAM(uint64_t, 1));
     return CU_OK;
 }
 

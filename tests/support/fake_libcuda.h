@@ -1,10 +1,16 @@
 /* A CUDA driver without a GPU, as a shared library: the real cuda body runs against it. "Device"
  * memory is host memory, the tool's kernels are run by their host twins, time is a counter.
  *
- * An image must start with "fake". Kernels are told by their entry:
- *     fake_write     (uint64 *out, uint64 bytes): sets every byte to 1
+ * An image is "fake", or "fake:KIND" for a kernel that behaves so whatever its entry is called:
+ *     fake_write     (uint8 *out, uint64 bytes): sets every byte to 1
  *     fake_half      the same for the first half only
  *     fake_overrun   the same and one byte more
+ *     fake_nan       the last two bytes are 0x7e00, a NaN of f16
+ *     fake_add       (const uint8 *in, uint8 *out, uint64 bytes): out = in + 1
+ *     fake_dirty     the same, and in is changed
+ *     fake_reverse   out = in + 1 from the other end: not fit for in-place use
+ *     fake_symmetric the same values as fake_reverse, fit for it
+ *     fake_grow      (uint8 *out, uint64 bytes): sets every byte that is not 1 to 1, others to 0x44
  *     fake_hang      never ends
  *     fake_lost      error 719, and all calls fail from then on
  *     fake_refused   cuLaunchKernel returns 701

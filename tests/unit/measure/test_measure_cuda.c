@@ -1,0 +1,195 @@
+/* measure over the real cuda body and the fake driver, whose kernels really write memory. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "fake_libcuda.h"
+#include "measure_bench.h"
+
+#include <string.h>
+
+/* What fake_write and its kind take, and fake_add and its kind. */
+static const char *const writer_args =
+    "  - {name: C, role: out, type: cell, size: M * N, row: N}\n"
+    "  - {name: bytes, role: scalar, type: i64, value: M * N * ELEM_BYTES}\n";
+static const char *const mapper_args =
+    "  - {name: X, role: inout, type: i8, size: M * N, row: N, fill: {index: [-100, 100]}}\n"
+    "  - {name: bytes, role: scalar, type: i64, value: M * N}\n";
+
+static bench_t bench;
+
+static int setup(void **state)
+{
+    (void)state;
+    fake_cuda_reset();
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bench_fini(&bench);
+    return 0;
+}
+
+static void begin(const char *args, const char *entry)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_init(&bench, args, entry);
+    bench_open(&bench, "cuda", "");
+    tsw_status_t status = bench_begin(&bench, &err);
+    if (status != TSW_OK)
+        fail_msg("%s", err.text);
+}
+
+static void add(uint32_t index, const char *cubin)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(bench_add(&bench, index, cubin, false, &err), TSW_OK);
+}
+
+static void finish(void)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_measure_time(bench.measure, 0, &err), TSW_OK);
+}
+
+static void check(uint32_t index, tsw_outcome_t outcome, const char *detail)
+{
+    assert_int_equal(bench.configs[index].outcome, outcome);
+    if (strstr(bench.configs[index].detail, detail) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", detail, bench.configs[index].detail);
+}
+
+static void test_results_are_judged_by_what_is_in_memory(void **state)
+{
+    (void)state;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    add(1, "fake:fake_half");
+    add(2, "fake:fake_overrun");
+    add(3, "fake:fake_nan");
+    add(4, "fake:fake_refused");
+    add(5, "junk");
+    add(6, "fake");
+    check(0, TSW_OUTCOME_OK, "");
+    check(1, TSW_OUTCOME_WRONG_RESULT, "C: 3200 of 6400 elements never written, the first at 3200");
+    check(2, TSW_OUTCOME_WRONG_RESULT,
+          "writes outside C: 1 bytes changed, the first 0 bytes behind its end");
+    check(3, TSW_OUTCOME_NAN_RESULT,
+          "C: 1 of 6400 elements are NaN where the reference's are not, "
+          "the first at 6399");
+    check(4, TSW_OUTCOME_LAUNCH_FAILED, "CUDA_ERROR_SCRIPTED (701)");
+    check(5, TSW_OUTCOME_LOAD_FAILED, "cuModuleLoadData");
+    check(6, TSW_OUTCOME_OK, "");
+    finish();
+    check(6, TSW_OUTCOME_OK, "");
+    assert_int_equal(bench.configs[6].sample_count, 6);
+    assert_int_equal(bench.configs[2].sample_count, 0);
+}
+
+static void test_a_kernel_that_builds_on_its_output_is_found(void **state)
+{
+    (void)state;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    add(1, "fake:fake_grow"); /* right over poison, and wrong over its own result */
+    check(1, TSW_OUTCOME_OK, "");
+    finish();
+    check(0, TSW_OUTCOME_OK, "");
+    check(1, TSW_OUTCOME_WRONG_RESULT, "right at the first launch, wrong at the last");
+}
+
+static void test_a_changed_input_is_found_and_mended(void **state)
+{
+    (void)state;
+    begin(mapper_args, "fake_add");
+    add(0, "fake");
+    add(1, "fake:fake_dirty");
+    add(2, "fake");
+    check(0, TSW_OUTCOME_OK, "");
+    check(1, TSW_OUTCOME_WRONG_RESULT, "changes the input X, which it must only read");
+    check(2, TSW_OUTCOME_OK, "");
+    finish();
+    check(0, TSW_OUTCOME_OK, "");
+    check(2, TSW_OUTCOME_OK, "");
+}
+
+static void test_in_place_is_tried_for_real(void **state)
+{
+    (void)state;
+    begin(mapper_args, "fake_reverse");
+    add(0, "fake");
+    add(1, "fake:fake_symmetric");
+    add(2, "fake:fake_add");
+    check(0, TSW_OUTCOME_OK, "");
+    check(1, TSW_OUTCOME_OK, "");
+    check(2, TSW_OUTCOME_WRONG_RESULT, "X: ");
+    finish();
+    check(0, TSW_OUTCOME_WRONG_RESULT, "right with split buffers, wrong in place");
+    check(1, TSW_OUTCOME_OK, "");
+}
+
+static void test_fixed_launches_exactly_as_often_as_asked(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t counts;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_init(&bench, writer_args, "fake_write");
+    bench.cell.policy.protocol = TSW_PROTOCOL_FIXED;
+    bench.cell.policy.rounds = 7;
+    bench_open(&bench, "cuda", "");
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake");
+    finish();
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.launches, 7);
+    assert_int_equal(counts.flushes, 0);
+    assert_int_equal(counts.profilers, 0);
+    assert_int_equal(bench.configs[0].sample_count, 7);
+}
+
+static void test_nothing_of_the_driver_leaks(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t counts;
+    begin(mapper_args, "fake_add");
+    add(0, "fake");
+    add(1, "junk");
+    finish();
+    bench_fini(&bench);
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.memories, 0);
+    assert_int_equal(counts.modules, 0);
+    assert_int_equal(counts.events, 0);
+    assert_int_equal(counts.contexts, 0);
+}
+
+static void test_a_lost_device_names_its_config(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    assert_int_equal(bench_add(&bench, 1, "fake:fake_lost", false, &err), TSW_ERR_DEVICE_LOST);
+    check(1, TSW_OUTCOME_DEVICE_LOST, "(719)");
+    assert_int_equal(bench.busy, 1);
+}
+
+#define TEST(_name) cmocka_unit_test_setup_teardown(_name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_results_are_judged_by_what_is_in_memory),
+        TEST(test_a_kernel_that_builds_on_its_output_is_found),
+        TEST(test_a_changed_input_is_found_and_mended),
+        TEST(test_in_place_is_tried_for_real),
+        TEST(test_fixed_launches_exactly_as_often_as_asked),
+        TEST(test_nothing_of_the_driver_leaks),
+        TEST(test_a_lost_device_names_its_config),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

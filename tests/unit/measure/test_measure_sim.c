@@ -1,0 +1,321 @@
+/* measure over simulated GPUs: every outcome, rounds, restarts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "measure_bench.h"
+
+#include <string.h>
+
+static const char *const args =
+    "  - {name: A, role: in, type: cell, size: M * N, row: N, fill: {normal: [0, 1]}}\n"
+    "  - {name: X, role: inout, type: cell, size: M * N, row: N, fill: {uniform: [0, 1]}}\n"
+    "  - {name: C, role: out, type: cell, size: M * N, row: N}\n"
+    "  - {name: W, role: workspace, type: f32, size: M}\n"
+    "  - {name: n, role: scalar, type: i32, value: N}\n"
+    "  - {name: scale, role: scalar, type: f32, value: 0.5}\n";
+
+static bench_t bench;
+
+static int setup(void **state)
+{
+    (void)state;
+    bench_init(&bench, args, "k");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    bench_fini(&bench);
+    return 0;
+}
+
+static void begin(const char *scenario)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "sim", scenario);
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+}
+
+static void add(uint32_t index)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(bench_add(&bench, index, "", false, &err), TSW_OK);
+    assert_int_equal(bench.configs[index].told, 1);
+    assert_int_equal(bench.busy, -1);
+}
+
+static void finish(void)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_measure_time(bench.measure, 0, &err), TSW_OK);
+}
+
+static void test_good_configs_get_all_rounds(void **state)
+{
+    (void)state;
+    begin("");
+    for (uint32_t i = 0; i < 5; i++)
+        add(i);
+    finish();
+    assert_int_equal(bench.round_count, 6);
+    for (uint32_t r = 0; r < 6; r++) {
+        assert_int_equal(bench.rounds[r].stage, r < 2 ? TSW_STAGE_WARMUP : TSW_STAGE_ROUND);
+        assert_int_equal(bench.rounds[r].round, r < 2 ? r : r - 2);
+        assert_int_equal(bench.counts[r], 5);
+        assert_true(bench.rounds[r].duration_ns > 0);
+        assert_int_equal(bench.rounds[r].sm_clock_mhz, 1830);
+        assert_true(r == 0 || bench.rounds[r].start_ns > bench.rounds[r - 1].start_ns);
+    }
+    assert_memory_not_equal(bench.order[2], bench.order[3], sizeof(bench.order[2]));
+    for (uint32_t i = 0; i < 5; i++) {
+        assert_int_equal(bench.configs[i].outcome, TSW_OUTCOME_OK);
+        assert_int_equal(bench.configs[i].told, 1);
+        assert_int_equal(bench.configs[i].sample_count, 6);
+        assert_int_equal(bench.configs[i].verify.elements, 2 * 6400);
+    }
+    assert_true(tsw_measure_busy_ns(bench.measure) > 0);
+    /* in, inout three times, out twice, workspace: each between fences of 2 MiB. */
+    assert_true(tsw_measure_peak_bytes(bench.measure) > 7 * (2ull << 21));
+}
+
+static void test_samples_repeat_for_equal_seeds(void **state)
+{
+    (void)state;
+    begin("");
+    add(0);
+    add(1);
+    finish();
+    bench_config_t first = bench.configs[1];
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    begin("");
+    add(1);
+    finish();
+    assert_memory_equal(first.samples, bench.configs[1].samples, sizeof(first.samples));
+}
+
+static void check_outcome(const char *scenario, tsw_outcome_t outcome, const char *detail)
+{
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    begin(scenario);
+    add(0);
+    add(1);
+    add(2);
+    assert_int_equal(bench.configs[1].outcome, outcome);
+    if (strstr(bench.configs[1].detail, detail) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", detail, bench.configs[1].detail);
+    finish();
+    assert_int_equal(bench.configs[1].sample_count, 0);
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_OK);
+    assert_int_equal(bench.configs[2].outcome, TSW_OUTCOME_OK);
+    assert_int_equal(bench.configs[0].sample_count, 6);
+    assert_int_equal(bench.configs[2].sample_count, 6);
+}
+
+static void test_a_bad_config_costs_only_itself(void **state)
+{
+    (void)state;
+    check_outcome("wrong TILE=2", TSW_OUTCOME_WRONG_RESULT,
+                  "X: 2134 of 6400 elements differ, the first at 914");
+    check_outcome("nan TILE=2", TSW_OUTCOME_NAN_RESULT, "X: 1281 of 6400 elements are NaN");
+    check_outcome("unwritten TILE=2", TSW_OUTCOME_WRONG_RESULT,
+                  "X: 3200 of 6400 elements never written, the first at 3200");
+    check_outcome("overrun TILE=2", TSW_OUTCOME_WRONG_RESULT,
+                  "writes outside X: 2 bytes changed, the first 0 bytes behind its end");
+    check_outcome("input TILE=2", TSW_OUTCOME_WRONG_RESULT, "changes the input A");
+    check_outcome("launch TILE=2", TSW_OUTCOME_LAUNCH_FAILED, "launch refused");
+    check_outcome("load TILE=2", TSW_OUTCOME_LOAD_FAILED, "loading failed");
+    check_outcome("oom TILE=2", TSW_OUTCOME_OUT_OF_MEMORY, "out of device memory");
+}
+
+static void check_fatal_add(const char *scenario, tsw_status_t want, tsw_outcome_t outcome)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    begin(scenario);
+    add(0);
+    assert_int_equal(bench_add(&bench, 1, "", false, &err), want);
+    assert_int_equal(bench.configs[1].outcome, outcome);
+    assert_int_equal(bench.busy, 1);
+}
+
+static void test_a_lost_device_ends_the_process(void **state)
+{
+    (void)state;
+    check_fatal_add("hang TILE=2", TSW_ERR_TIMEOUT, TSW_OUTCOME_RUN_TIMEOUT);
+    check_fatal_add("lost TILE=2", TSW_ERR_DEVICE_LOST, TSW_OUTCOME_DEVICE_LOST);
+}
+
+static void test_a_hang_in_a_round_blames_the_right_config(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin("hang@4 TILE=4"); /* verified, two warm-ups, then */
+    for (uint32_t i = 0; i < 4; i++)
+        add(i);
+    assert_int_equal(tsw_measure_time(bench.measure, 0, &err), TSW_ERR_TIMEOUT);
+    assert_int_equal(bench.configs[2].outcome, TSW_OUTCOME_RUN_TIMEOUT);
+    assert_int_equal(bench.configs[2].sample_count, 2);
+    assert_int_equal(bench.configs[0].sample_count, 2);
+    assert_int_equal(bench.round_count, 2);
+}
+
+static void test_a_refused_launch_in_a_round_drops_the_config(void **state)
+{
+    (void)state;
+    begin("launch@5 TILE=4");
+    for (uint32_t i = 0; i < 4; i++)
+        add(i);
+    finish();
+    assert_int_equal(bench.configs[2].outcome, TSW_OUTCOME_LAUNCH_FAILED);
+    assert_int_equal(bench.configs[2].sample_count, 3);
+    assert_int_equal(bench.configs[1].sample_count, 6);
+    assert_int_equal(bench.round_count, 6);
+    assert_int_equal(bench.counts[3], 3);
+}
+
+static void test_the_last_launch_is_verified_too(void **state)
+{
+    (void)state;
+    begin("wrong@8 TILE=2\ninplace TILE=4"); /* verified once, timed six times, then the last */
+    for (uint32_t i = 0; i < 3; i++)
+        add(i);
+    finish();
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_OK);
+    assert_int_equal(bench.configs[1].outcome, TSW_OUTCOME_WRONG_RESULT);
+    assert_non_null(strstr(bench.configs[1].detail, "in-place"));
+    assert_int_equal(bench.configs[1].sample_count, 6);
+    assert_int_equal(bench.configs[2].outcome, TSW_OUTCOME_WRONG_RESULT);
+    assert_non_null(strstr(bench.configs[2].detail, "right with split buffers, wrong in place"));
+}
+
+static void test_verified_configs_are_only_loaded(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin("wrong TILE=2");
+    assert_int_equal(bench_add(&bench, 1, "", true, &err), TSW_OK);
+    assert_int_equal(bench.configs[1].told, 0);
+    assert_int_equal(tsw_measure_time(bench.measure, 3, &err), TSW_OK);
+    assert_int_equal(bench.round_count, 3); /* warm-up again, then what was missing */
+    assert_int_equal(bench.rounds[2].round, 3);
+    assert_int_equal(bench.configs[1].outcome, TSW_OUTCOME_WRONG_RESULT);
+}
+
+static void test_a_wrong_reference_contradicts_everybody(void **state)
+{
+    (void)state;
+    begin("wrong reference");
+    add(0);
+    add(1);
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_WRONG_RESULT);
+    assert_int_equal(bench.configs[1].outcome, TSW_OUTCOME_WRONG_RESULT);
+}
+
+static void check_begin(const char *scenario, tsw_status_t want, const char *message)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    bench_open(&bench, "sim", scenario);
+    assert_int_equal(bench_begin(&bench, &err), want);
+    assert_null(bench.measure);
+    if (strstr(err.text, message) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", message, err.text);
+}
+
+static void test_a_cell_that_cannot_begin_says_why(void **state)
+{
+    (void)state;
+    check_begin("capacity 10000000", TSW_ERR_DEVICE_MEMORY, "argument X: ");
+    check_begin("load reference", TSW_ERR_DEVICE, "reference kernel: entry k");
+    check_begin("hang reference", TSW_ERR_TIMEOUT, "reference kernel: ");
+    check_begin("overrun reference", TSW_ERR_INPUT, "reference kernel: writes outside");
+}
+
+static void test_fixed_launches_and_verifies_nothing(void **state)
+{
+    (void)state;
+    bench.cell.policy.protocol = TSW_PROTOCOL_FIXED;
+    bench.cell.policy.rounds = 10;
+    begin("wrong TILE=2\nload reference");
+    add(1);
+    finish();
+    assert_int_equal(bench.configs[1].outcome, TSW_OUTCOME_OK);
+    assert_int_equal(bench.configs[1].sample_count, 10);
+    assert_int_equal(bench.round_count, 1);
+    assert_int_equal(bench.rounds[0].stage, TSW_STAGE_FIXED);
+}
+
+static void test_a_budget_ends_a_cell_early(void **state)
+{
+    (void)state;
+    bench.cell.policy.rounds = 50;
+    bench.cell.policy.cell_budget_s = 1e-6;
+    begin("");
+    add(0);
+    finish();
+    assert_int_equal(bench.round_count, 2 + 3);
+}
+
+static void test_a_cell_without_a_good_config_has_no_rounds(void **state)
+{
+    (void)state;
+    begin("wrong *");
+    add(0);
+    finish();
+    assert_int_equal(bench.round_count, 0);
+}
+
+static void test_no_memory_is_reported_wherever_it_lacks(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "sim", "");
+    bool began = false;
+    for (long n = 1; !began && n < 200; n++) {
+        tsw_mem_fail_at(n);
+        tsw_status_t status = bench_begin(&bench, &err);
+        tsw_mem_fail_at(0);
+        began = status == TSW_OK;
+        if (!began)
+            assert_int_equal(status, TSW_ERR_NOMEM);
+    }
+    assert_true(began);
+    add(0);
+    for (long n = 1; n <= 4; n++) {
+        tsw_mem_fail_at(n);
+        assert_int_equal(tsw_measure_time(bench.measure, 0, &err), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
+    }
+}
+
+#define TEST(_name) cmocka_unit_test_setup_teardown(_name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_good_configs_get_all_rounds),
+        TEST(test_samples_repeat_for_equal_seeds),
+        TEST(test_a_bad_config_costs_only_itself),
+        TEST(test_a_lost_device_ends_the_process),
+        TEST(test_a_hang_in_a_round_blames_the_right_config),
+        TEST(test_a_refused_launch_in_a_round_drops_the_config),
+        TEST(test_the_last_launch_is_verified_too),
+        TEST(test_verified_configs_are_only_loaded),
+        TEST(test_a_wrong_reference_contradicts_everybody),
+        TEST(test_a_cell_that_cannot_begin_says_why),
+        TEST(test_fixed_launches_and_verifies_nothing),
+        TEST(test_a_budget_ends_a_cell_early),
+        TEST(test_a_cell_without_a_good_config_has_no_rounds),
+        TEST(test_no_memory_is_reported_wherever_it_lacks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
