@@ -1,5 +1,6 @@
 #include "base/file.h"
 
+#include "base/linux.h"
 #include "base/mem.h"
 
 #include <dirent.h>
@@ -84,7 +85,9 @@ tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t s
     tsw_status_t status = TSW_OK;
     int fd = -1;
     tsw_buf_t tmp = TSW_BUF_INIT;
-    tsw_buf_printf(&tmp, "%s.tmp.%ld", path, (long)getpid());
+    char node[64]; /* pids repeat on the nodes that share a folder */
+    tsw_node_name(node, sizeof(node));
+    tsw_buf_printf(&tmp, "%s.tmp.%s.%ld", path, node, (long)getpid());
     if (!tsw_buf_ok(&tmp)) {
         status = tsw_err_nomem(err);
         goto out;
