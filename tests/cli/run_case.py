@@ -43,7 +43,7 @@ def environment(bin_dir, source_dir, home):
     """A fixed environment: nothing of the caller's settings leaks in."""
     env = {"PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(home), "TMPDIR": str(home), "LC_ALL": "C",
            "TSW_CACHE": str(home / "cache"), "SOURCE": str(source_dir), "BUILD": str(bin_dir.parent),
-           "FAKE_TOOLCHAIN": str(bin_dir.parent / "tests" / "fake-toolchain")}
+           "FAKE_TOOLCHAIN": str(bin_dir.parent / "fake-toolchain")}
     # As root, and with more ranks than cores, mpirun wants to be told so.
     env |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
