@@ -11,10 +11,10 @@
 /* Everything a compilation depends on, besides the toolchain. Plain data that travels. */
 typedef struct {
     tsw_language_t language;
-    tsw_fileset_t files;  /* the pack folder: source and its own includes */
-    char *source;         /* name in files */
-    char *entry;          /* symbol that the cubin must have */
-    char **defines;       /* "TILE_M=128" */
+    tsw_fileset_t files; /* the pack folder: source and its own includes */
+    char *source;        /* name in files */
+    char *entry;         /* symbol that the cubin must have */
+    char **defines;      /* "TILE_M=128" */
     size_t define_count;
     char **options;
     size_t option_count;

@@ -16,9 +16,11 @@ typedef struct {
     tsw_key_t key;  /* over versions and the bytes of tileiras, ptxas and libnvvm */
 } tsw_toolchain_t;
 
-/* Looks in option (may be NULL), TSW_TOOLCHAIN, .deps beside the program, CUDA_HOME, in this
- * order. An absent toolchain is not an error: found is false and text says what was looked for.
- * TSW_ERR_ENV: option names a folder without NVRTC. */
+/* Looks in option (may be NULL), TSW_TOOLCHAIN, .deps beside the program or up to two folders above
+ * it, CUDA_HOME, in this order; a set TSW_TOOLCHAIN is the only place then. An absent toolchain is
+ * not an error: found is false and text says what was looked for. TSW_ERR_ENV: option names a
+ * folder without a usable NVRTC. Starts tileiras and ptxas for their versions; loads NVRTC, but
+ * compiles nothing. Local. */
 tsw_status_t tsw_toolchain_find(const char *option, tsw_toolchain_t *toolchain_p, tsw_err_t *err);
 void tsw_toolchain_fini(tsw_toolchain_t *toolchain);
 
