@@ -4,7 +4,9 @@
 #include "build/toolchain.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
+#include "comm/comm.h"
 #include "device/device.h"
+#include "store/store.h"
 #include "tsw_version.h"
 
 #include <stdio.h>
@@ -69,6 +71,12 @@ static tsw_status_t print_toolchain(const char *option, tsw_err_t *err)
     return TSW_OK;
 }
 
+static void print_libraries(void)
+{
+    char mpi[96], hdf5[32];
+    printf("  libraries  %s, %s\n", tsw_comm_library(mpi), tsw_store_library(hdf5));
+}
+
 static tsw_status_t print_all(const devices_args_t *args, const tsw_gpu_t *gpus, size_t count,
                               const char *missing, tsw_err_t *err)
 {
@@ -80,6 +88,7 @@ static tsw_status_t print_all(const devices_args_t *args, const tsw_gpu_t *gpus,
            tsw_cpus_online());
     print_gpus(gpus, count, missing);
     print_simulated();
+    print_libraries();
     return print_toolchain(args->toolchain, err);
 }
 

@@ -35,6 +35,16 @@ tsw_status_t tsw_comm_check_alone(int size, tsw_err_t *err)
                        tasks);
 }
 
+char *tsw_comm_library(char out[96])
+{
+#ifdef TSW_WITH_MPI
+    tsw_comm_mpi_library(out);
+#else
+    strcpy(out, "none (one rank only)");
+#endif
+    return out;
+}
+
 tsw_status_t tsw_comm_open(tsw_comm_t **comm_p, tsw_err_t *err)
 {
     tsw_comm_t *comm = NULL;

@@ -17,6 +17,10 @@ tsw_status_t tsw_comm_open(tsw_comm_t **comm_p, tsw_err_t *err);
 void tsw_comm_close(tsw_comm_t *comm);
 _Noreturn void tsw_comm_abort(tsw_comm_t *comm, int exit_code); /* ends the whole job */
 
+/* "Open MPI v4.1.4", or "none (one rank only)" in a build without MPI; returns out. Before or after
+ * open. */
+char *tsw_comm_library(char out[96]);
+
 int tsw_comm_rank(const tsw_comm_t *comm);
 int tsw_comm_size(const tsw_comm_t *comm);
 int tsw_comm_node_rank(const tsw_comm_t *comm); /* among the ranks of this machine */

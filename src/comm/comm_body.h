@@ -33,6 +33,9 @@ tsw_status_t tsw_comm_single_open(tsw_comm_t **comm_p, tsw_err_t *err);
 /* Collective. Only with TSW_WITH_MPI. TSW_ERR_PEER: MPI does not start; TSW_ERR_NOMEM. */
 tsw_status_t tsw_comm_mpi_open(tsw_comm_t **comm_p, tsw_err_t *err);
 
+/* Name and version of the MPI library. Only with TSW_WITH_MPI. */
+void tsw_comm_mpi_library(char out[96]);
+
 /* The first variable by which a launcher shows itself, or NULL. Borrowed. */
 const char *tsw_comm_launcher(void);
 /* TSW_ERR_ENV: Slurm started several tasks, and each of them takes itself for the only one. */

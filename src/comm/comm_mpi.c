@@ -524,6 +524,15 @@ static tsw_status_t set_up(mpi_comm_t *mpi, tsw_err_t *err)
     return find_node(mpi, err);
 }
 
+void tsw_comm_mpi_library(char out[96])
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, ",\n")] = '\0'; /* the rest tells who packaged it */
+    snprintf(out, 96, "%.95s", text);
+}
+
 tsw_status_t tsw_comm_mpi_open(tsw_comm_t **comm_p, tsw_err_t *err)
 {
     mpi_comm_t *mpi = tsw_calloc(1, sizeof(*mpi));

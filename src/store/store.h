@@ -47,6 +47,9 @@ tsw_status_t tsw_store_read(const char *path, tsw_dataset_t *dataset_p, char **s
  * with faults; *faults_p counts them. */
 tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report, tsw_err_t *err);
 
+/* "HDF5 1.10.8": the library in use; returns out. */
+char *tsw_store_library(char out[32]);
+
 /* Append the numbers of any HDF5 file's dataset to out as raw little-endian bytes (`fill: dataset`
  * of a pack). TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
 tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,

@@ -1,6 +1,7 @@
 #include "store/store_h5.h"
 
 #include "base/mem.h"
+#include "store/store.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -335,4 +336,12 @@ tsw_status_t tsw_h5_get_length(hid_t dataset, const char *name, size_t item_size
                            (unsigned long long)length, (unsigned long long)room / 1100);
     *count_p = (size_t)length;
     return TSW_OK;
+}
+
+char *tsw_store_library(char out[32])
+{
+    unsigned major = 0, minor = 0, release = 0;
+    H5get_libversion(&major, &minor, &release);
+    snprintf(out, 32, "HDF5 %u.%u.%u", major, minor, release);
+    return out;
 }
