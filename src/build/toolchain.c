@@ -142,8 +142,10 @@ static tsw_status_t make_key(const tsw_toolchain_t *toolchain, const char *versi
     tsw_status_t status = hash != NULL ? TSW_OK : tsw_err_nomem(err);
     if (status == TSW_OK) {
         tsw_hash_text(hash, versions);
-        status = hash_file(hash, toolchain->tileiras, err);
+        status = hash_file(hash, toolchain->nvrtc, err); /* its version lacks the patch level */
     }
+    if (status == TSW_OK)
+        status = hash_file(hash, toolchain->tileiras, err);
     if (status == TSW_OK)
         status = hash_file(hash, ptxas, err);
     if (status == TSW_OK)

@@ -13,7 +13,7 @@ typedef struct {
     char *nvrtc;    /* path of libnvrtc.so.* */
     char *tileiras; /* path; NULL: absent, plain CUDA C++ only */
     char *text;     /* "nvrtc 13.5 tileiras 13.5.37 ptxas 13.5.37 <8 hex>": no paths */
-    tsw_key_t key;  /* over versions and the bytes of tileiras, ptxas and libnvvm */
+    tsw_key_t key;  /* over versions and the bytes of libnvrtc, tileiras, ptxas, libnvvm */
 } tsw_toolchain_t;
 
 /* Looks in option (may be NULL), TSW_TOOLCHAIN, .deps beside the program or up to two folders above
