@@ -29,7 +29,8 @@ static void limit(int resource, rlim_t soft, rlim_t hard)
 static void limit_self(const tsw_msg_build_t *msg)
 {
     if (msg->cpu_limit_s > 0) {
-        double runs = msg->arch_dependent ? (double)msg->arch_count : 1;
+        bool per_arch = msg->arch_dependent || msg->language == TSW_LANGUAGE_CUDA;
+        double runs = per_arch ? (double)msg->arch_count : 1;
         rlim_t soft = (rlim_t)(msg->cpu_limit_s * runs + 1);
         limit(RLIMIT_CPU, soft, soft + HARD_EXTRA_S);
     }
