@@ -23,7 +23,7 @@ typedef enum {
 /* Host memory that the device sees. */
 typedef struct {
     uint32_t gate;     /* ticket of the last gate that may open */
-    uint32_t progress; /* launches of the batch that ended, where the driver can write it */
+    uint32_t progress; /* how far a batch came, where the driver can write it: cuda_wave.c */
     uint64_t results[TOOL_RESULT_COUNT];
 } tsw_cuda_shared_t;
 
@@ -47,8 +47,8 @@ typedef struct {
     size_t flush_bytes;
     int shared_optin_bytes;
     bool has_memory_ops;
-    bool lost; /* sticky error or time-out: every further call could block, so none is made */
-    uint32_t ticket;
+    bool lost;       /* sticky error or time-out: every further call could block, so none is made */
+    uint32_t ticket; /* number of the batch */
     uint64_t held, peak;
 } tsw_cuda_t;
 

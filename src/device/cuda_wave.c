@@ -14,10 +14,26 @@ typedef struct {
     size_t queued; /* launches whose end event is in the stream */
 } batch_t;
 
+/* Launches that ended by what the device wrote itself: it says which batch, since the last word of
+ * the batch before may arrive late. */
+enum { PROGRESS_UNIT = 1024 };
+_Static_assert(TSW_CUDA_BATCH < PROGRESS_UNIT, "a batch fits");
+
+static uint32_t progress_word(const tsw_cuda_t *cuda, size_t ended)
+{
+    return cuda->ticket * PROGRESS_UNIT + (uint32_t)ended;
+}
+
+static size_t progress_of(const tsw_cuda_t *cuda)
+{
+    uint32_t ended = cuda->shared->progress - progress_word(cuda, 0);
+    return ended < PROGRESS_UNIT ? ended : 0;
+}
+
 static tsw_status_t queue_gate(tsw_cuda_t *cuda, tsw_err_t *err)
 {
     cu_address_t flag = cuda->shared_address + offsetof(tsw_cuda_shared_t, gate);
-    uint32_t ticket = ++cuda->ticket;
+    uint32_t ticket = cuda->ticket;
     uint64_t limit_ns = gate_limit_ns;
     void *params[] = {&flag, &ticket, &limit_ns};
     return tsw_cuda_tool(cuda, TSW_TOOL_GATE, 1, params, err);
@@ -35,7 +51,7 @@ static tsw_status_t queue_flush(tsw_cuda_t *cuda, tsw_wave_mode_t mode, tsw_err_
 /* The gate and a first launch that is not timed: the place right behind a gate is slower. */
 static tsw_status_t queue_head(tsw_cuda_t *cuda, const batch_t *batch, tsw_err_t *err)
 {
-    cuda->shared->progress = 0;
+    cuda->ticket++;
     if (batch->mode == TSW_WAVE_BARE)
         return TSW_OK;
     tsw_status_t status = queue_gate(cuda, err);
@@ -47,12 +63,13 @@ static tsw_status_t queue_head(tsw_cuda_t *cuda, const batch_t *batch, tsw_err_t
 }
 
 /* Outlives the context: tells how far a batch came before an error. */
-static tsw_status_t queue_progress(tsw_cuda_t *cuda, uint32_t ended, tsw_err_t *err)
+static tsw_status_t queue_progress(tsw_cuda_t *cuda, size_t ended, tsw_err_t *err)
 {
     if (!cuda->has_memory_ops)
         return TSW_OK;
     cu_address_t address = cuda->shared_address + offsetof(tsw_cuda_shared_t, progress);
-    return tsw_cuda_call(cuda, cuda->api.stream_write_32(cuda->stream, address, ended, 0),
+    uint32_t word = progress_word(cuda, ended);
+    return tsw_cuda_call(cuda, cuda->api.stream_write_32(cuda->stream, address, word, 0),
                          "cuStreamWriteValue32", err);
 }
 
@@ -69,7 +86,7 @@ static tsw_status_t queue_sample(tsw_cuda_t *cuda, const batch_t *batch, size_t 
         status = tsw_cuda_call(cuda, api->event_record(cuda->ends[i], cuda->stream),
                                "cuEventRecord", err);
     if (status == TSW_OK)
-        status = queue_progress(cuda, (uint32_t)i + 1, err);
+        status = queue_progress(cuda, i + 1, err);
     return status;
 }
 
@@ -84,7 +101,7 @@ static tsw_status_t await(tsw_cuda_t *cuda, const batch_t *batch, size_t *ended_
         status = tsw_cuda_wait(cuda, cuda->ends[ended], timeout_s, err);
         ended += status == TSW_OK;
     }
-    size_t progress = cuda->shared->progress;
+    size_t progress = progress_of(cuda);
     *ended_p = status != TSW_OK && progress > ended && progress <= batch->queued ? progress : ended;
     if (*ended_p == batch->count && status != TSW_OK)
         *ended_p = batch->count - 1;
@@ -118,7 +135,7 @@ static tsw_status_t run_batch(tsw_cuda_t *cuda, batch_t *batch, uint64_t *interv
     }
     cuda->shared->gate = cuda->ticket; /* from here on the device works */
     if (status == TSW_ERR_DEVICE_LOST) {
-        size_t progress = cuda->shared->progress;
+        size_t progress = progress_of(cuda);
         *ended_p = progress < batch->count ? progress : batch->count - 1;
         return status;
     }
