@@ -110,14 +110,30 @@ static tsw_status_t fill_bound(tsw_measure_t *measure, const tsw_arg_t *arg, con
     return status;
 }
 
+/* Bytes for a dataset fill. */
+static tsw_status_t check_data(const tsw_measure_t *measure, size_t at, tsw_err_t *err)
+{
+    const tsw_measure_arg_t *arg = &measure->args[at];
+    if (measure->cell.fill_data == NULL || measure->cell.fill_data[at] == NULL)
+        return tsw_err_set(err, TSW_ERR_UNSUPPORTED, "argument %s: nobody read its dataset",
+                           arg->arg->name);
+    if (measure->cell.fill_sizes[at] != arg->input.bytes)
+        return tsw_err_set(err, TSW_ERR_INPUT,
+                           "argument %s: its dataset has %zu bytes, %" PRIu64 " are needed",
+                           arg->arg->name, measure->cell.fill_sizes[at], arg->input.bytes);
+    return TSW_OK;
+}
+
 static tsw_status_t fill_arg(tsw_measure_t *measure, size_t at, tsw_err_t *err)
 {
     tsw_measure_arg_t *arg = &measure->args[at];
     const tsw_measure_cell_t *cell = &measure->cell;
     const tsw_fill_t *fill = &arg->arg->fill;
-    bool given = fill->kind == TSW_FILL_DATASET && cell->fill_data != NULL;
+    bool given = fill->kind == TSW_FILL_DATASET;
     int64_t lo = 0, hi = 0;
-    tsw_status_t status = fill_bound(measure, arg->arg, &fill->lo, &lo, err);
+    tsw_status_t status = given ? check_data(measure, at, err) : TSW_OK;
+    if (status == TSW_OK)
+        status = fill_bound(measure, arg->arg, &fill->lo, &lo, err);
     if (status == TSW_OK)
         status = fill_bound(measure, arg->arg, &fill->hi, &hi, err);
     if (status != TSW_OK)

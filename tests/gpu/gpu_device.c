@@ -454,7 +454,7 @@ static void group_wave(void)
 
     waves_of(&large, TSW_WAVE_COLD, medians);
     print_medians("copy of 256 MiB, cold", medians);
-    check(spread_of(medians) < 0.02, "wave: no slot is more than 2 %% off");
+    check(spread_of(medians) < 0.03, "wave: no slot is more than 3 %% off");
     printf("     that is %.0f GB/s\n", 512.0 * MIB / medians[SLOTS - 1]);
     waves_of(&small, TSW_WAVE_COLD, medians);
     print_medians("copy of 8 MiB, cold", medians);
@@ -466,7 +466,7 @@ static void group_wave(void)
           hot / 1e3);
     waves_of(&empty, TSW_WAVE_COLD, medians);
     print_medians("empty kernel, cold", medians);
-    check(medians[SLOTS - 1] < 6000, "wave: the host's cost of a launch is not counted");
+    check(medians[SLOTS - 1] < 8000, "wave: the host's cost of a launch is not counted");
     waves_of(&slow, TSW_WAVE_HOT, medians);
     print_medians("kernel of 500 us", medians);
     check(medians[3] > 495e3 && medians[3] < 515e3, "wave: 500 us are 500 us");

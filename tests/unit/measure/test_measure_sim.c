@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "measure_bench.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const char *const args =
@@ -240,6 +241,61 @@ static void test_a_cell_that_cannot_begin_says_why(void **state)
     check_begin("overrun reference", TSW_ERR_INPUT, "reference kernel: writes outside");
 }
 
+/* Arguments that only a look at the values can refuse. */
+static void check_args(const char *line, tsw_status_t want, const char *message)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    char text[512];
+    bench_fini(&bench);
+    snprintf(text, sizeof(text), "  - {name: C, role: out, type: cell, size: M}\n  - {%s}\n", line);
+    bench_init(&bench, text, "k");
+    bench_open(&bench, "sim", "");
+    assert_int_equal(bench_begin(&bench, &err), want);
+    if (strstr(err.text, message) == NULL)
+        fail_msg("\"%s\" is not in \"%s\"", message, err.text);
+}
+
+static void test_bad_arguments_are_named(void **state)
+{
+    (void)state;
+    check_args("name: A, role: in, type: f32, size: M - N, fill: {normal: [0, 1]}", TSW_ERR_INPUT,
+               "argument A: size -36 is negative");
+    check_args("name: A, role: in, type: f32, size: M, row: M - N, fill: {normal: [0, 1]}",
+               TSW_ERR_INPUT, "argument A: row -36 is negative");
+    check_args("name: A, role: in, type: i32, size: M, fill: {index: [N, M]}", TSW_ERR_INPUT,
+               "argument A: no index from 100 to 64");
+    check_args("name: A, role: in, type: i32, size: M, fill: {offsets: M - N}", TSW_ERR_INPUT,
+               "argument A: offsets up to -36");
+    check_args("name: A, role: in, type: i8, size: M, fill: {dataset: 'data.h5:/x'}",
+               TSW_ERR_UNSUPPORTED, "argument A: nobody read its dataset");
+    check_args("name: n, role: scalar, type: i32, value: M * 100000000", TSW_ERR_OVERFLOW,
+               "argument n: 6400000000 does not fit into i32");
+}
+
+static void test_datasets_are_taken_as_bytes(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[64] = {1};
+    const void *data[2] = {NULL, bytes};
+    size_t sizes[2] = {0, sizeof(bytes)};
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_fini(&bench);
+    bench_init(&bench,
+               "  - {name: C, role: out, type: cell, size: M}\n"
+               "  - {name: A, role: in, type: i8, size: M, fill: {dataset: 'data.h5:/x'}}\n",
+               "k");
+    bench.cell.fill_data = data;
+    bench.cell.fill_sizes = sizes;
+    begin("");
+    add(0);
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_OK);
+    tsw_measure_end(bench.measure);
+    bench.measure = NULL;
+    sizes[1]--;
+    assert_int_equal(bench_begin(&bench, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "its dataset has 63 bytes, 64 are needed"));
+}
+
 static void test_fixed_launches_and_verifies_nothing(void **state)
 {
     (void)state;
@@ -312,6 +368,8 @@ int main(void)
         TEST(test_verified_configs_are_only_loaded),
         TEST(test_a_wrong_reference_contradicts_everybody),
         TEST(test_a_cell_that_cannot_begin_says_why),
+        TEST(test_bad_arguments_are_named),
+        TEST(test_datasets_are_taken_as_bytes),
         TEST(test_fixed_launches_and_verifies_nothing),
         TEST(test_a_budget_ends_a_cell_early),
         TEST(test_a_cell_without_a_good_config_has_no_rounds),
