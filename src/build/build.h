@@ -51,8 +51,9 @@ void tsw_build_result_fini(tsw_build_result_t *result);
 tsw_status_t tsw_build_run(const tsw_toolchain_t *toolchain, const tsw_build_request_t *request,
                            const char *work_dir, tsw_build_result_t *result_p, tsw_err_t *err);
 
-/* Registers, shared memory, spills, cluster, threads of `entry` from the ELF; TSW_ERR_CORRUPT when
- * it is no cubin or lacks the entry. Never reads outside bytes. */
+/* Registers, static shared memory (without the 1 KiB per block that the system reserves), spills,
+ * cluster, threads of `entry` from the ELF; TSW_ERR_CORRUPT when it is no cubin or lacks the entry.
+ * Never reads outside bytes. */
 tsw_status_t tsw_cubin_read(const void *bytes, size_t size, const char *entry,
                             tsw_build_facts_t *facts_p, tsw_err_t *err);
 /* Arch that the cubin is for. */

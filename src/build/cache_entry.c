@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define MAGIC       0x43575354u /* "TSWC" */
-#define VERSION     1u
+#define VERSION     2u
 #define HEADER_SIZE 24
 
 void tsw_cache_entry_put(tsw_buf_t *out, tsw_key_t key, const tsw_artifact_t *artifact)

@@ -12,7 +12,8 @@
 #define SYMBOL_SIZE     24
 #define SECTION_NOBITS  8
 #define SYMBOL_FUNCTION 2
-#define ABI_WIDE_FLAGS  8 /* from this ABI version on the arch has its own byte of the flags */
+#define ABI_WIDE_FLAGS  8    /* from this ABI version on the arch has its own byte of the flags */
+#define RESERVED_SHARED 1024 /* bytes per block */
 
 /* Format and kinds of attributes. */
 #define FORMAT_SIZED   4 /* 16 bits of length, then that many bytes; others have none behind */
@@ -212,6 +213,23 @@ static void read_entry_attrs(const elf_t *elf, const char *entry, tsw_build_fact
     }
 }
 
+static tsw_arch_t arch_of(const elf_t *elf)
+{
+    uint32_t flags = load32(elf->bytes + 0x30);
+    return elf->bytes[8] >= ABI_WIDE_FLAGS ? flags >> 8 & 0xff : flags & 0xff;
+}
+
+/* What the kernel itself uses. From sm_90 on its section has also what the system reserves. */
+static uint32_t static_shared(const elf_t *elf, const char *entry)
+{
+    section_t section;
+    if (!find_section(elf, ".nv.shared.", entry, &section))
+        return 0;
+    uint64_t reserved = arch_of(elf) >= 90 ? RESERVED_SHARED : 0;
+    uint64_t bytes = section.size > reserved ? section.size - reserved : 0;
+    return bytes > UINT32_MAX ? UINT32_MAX : (uint32_t)bytes;
+}
+
 tsw_status_t tsw_cubin_read(const void *bytes, size_t size, const char *entry,
                             tsw_build_facts_t *facts_p, tsw_err_t *err)
 {
@@ -227,8 +245,7 @@ tsw_status_t tsw_cubin_read(const void *bytes, size_t size, const char *entry,
     if (!read_function_attrs(&elf, function, &facts))
         return corrupt(err, "it does not tell the registers of its kernel");
     read_entry_attrs(&elf, entry, &facts);
-    if (find_section(&elf, ".nv.shared.", entry, &section))
-        facts.shared_bytes = section.size > UINT32_MAX ? UINT32_MAX : (uint32_t)section.size;
+    facts.shared_bytes = static_shared(&elf, entry);
     facts.cubin_bytes = (uint32_t)size;
     facts.cubin_key = tsw_key_of(bytes, size);
     *facts_p = facts;
@@ -241,7 +258,6 @@ tsw_status_t tsw_cubin_arch(const void *bytes, size_t size, tsw_arch_t *arch_p, 
     tsw_status_t status = open_elf(bytes, size, &elf, err);
     if (status != TSW_OK)
         return status;
-    uint32_t flags = load32(elf.bytes + 0x30);
-    *arch_p = elf.bytes[8] >= ABI_WIDE_FLAGS ? flags >> 8 & 0xff : flags & 0xff;
+    *arch_p = arch_of(&elf);
     return TSW_OK;
 }

@@ -158,7 +158,9 @@ static size_t put_body(out_t *out, const fake_cubin_t *cubin, const uint32_t *sy
         put_code(out, cubin->code + i);
         sections[n].size = CODE_SIZE;
         sections[++n].at = out->at;
-        sections[n].size = cubin->shared;
+        sections[n].size = cubin->shared; /* from sm_90 on with the system's share, as real ones */
+        if (cubin->shared > 0 && cubin->arch >= 90)
+            sections[n].size += 1024;
     }
     return n + 1;
 }
