@@ -70,12 +70,32 @@ tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t
 tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
                                  tsw_verify_facts_t *facts_p, tsw_err_t *err);
 
+/* ---- measure_verify.c ---- */
+
+/* The first launch, over poison; tells the outcome. An error only when the process must go. */
+tsw_status_t tsw_measure_verify(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_err_t *err);
+/* After the rounds: every config's last launch, and its in-place form. */
+tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err);
+
 /* ---- measure.c ---- */
 
-/* Launch and wait; counts as busy time. */
-tsw_status_t tsw_measure_run(tsw_measure_t *measure, const tsw_launch_t *launch, double timeout_s,
-                             tsw_err_t *err);
-/* (Re)compute the reference's outputs. */
+bool tsw_measure_is_fixed(const tsw_measure_t *measure); /* launches only, nothing verified */
+uint64_t tsw_measure_now_ns(const tsw_measure_t *measure);
+/* Time since start_ns went into verification or waves; allocating and loading do not count. */
+void tsw_measure_count_busy(tsw_measure_t *measure, uint64_t start_ns);
+/* Launch a config and wait, within the policy's limit. */
+tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, tsw_err_t *err);
+/* (Re)compute the reference's outputs, and note what must not change. */
 tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err);
+/* Tell the sink what became of a config. */
+void tsw_measure_tell(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_outcome_t outcome,
+                      const char *detail, const tsw_verify_facts_t *verify);
+/* A call for the config failed: tells its outcome, device_outcome for a plain refusal. Yields
+ * TSW_OK when the process may go on. */
+tsw_status_t tsw_measure_blame(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                               tsw_status_t status, tsw_outcome_t device_outcome,
+                               const tsw_err_t *err);
+/* The process cannot go on after these. */
+bool tsw_measure_is_fatal(tsw_status_t status);
 
 #endif

@@ -1,0 +1,145 @@
+/* Waves of all configs, as the policy wants them. */
+#include "base/mem.h"
+#include "measure/measure_cell.h"
+#include "measure/policy.h"
+
+/* Made once, before the first round. */
+typedef struct {
+    tsw_policy_state_t *policy;
+    tsw_launch_t *launches;
+    uint64_t *interval_ns;
+    tsw_sample_t *samples;
+    uint32_t *live; /* also: the wave's configs */
+} rounds_t;
+
+static void rounds_fini(rounds_t *rounds)
+{
+    tsw_policy_free(rounds->policy);
+    tsw_free(rounds->launches);
+    tsw_free(rounds->interval_ns);
+    tsw_free(rounds->samples);
+    tsw_free(rounds->live);
+}
+
+static tsw_status_t rounds_init(tsw_measure_t *measure, uint32_t first_round, rounds_t *rounds,
+                                tsw_err_t *err)
+{
+    size_t live = 0;
+    rounds->live = tsw_calloc(measure->entry_count, sizeof(*rounds->live));
+    if (rounds->live == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < measure->entry_count; i++)
+        if (measure->entries[i].is_ok)
+            rounds->live[live++] = measure->entries[i].index;
+    tsw_status_t status = tsw_policy_new(&measure->cell.policy, measure->cell.cell_key,
+                                         rounds->live, live, first_round, &rounds->policy, err);
+    if (status != TSW_OK)
+        return status;
+    size_t most = tsw_policy_wave_max(rounds->policy);
+    rounds->launches = tsw_calloc(most, sizeof(*rounds->launches));
+    rounds->interval_ns = tsw_calloc(most, sizeof(*rounds->interval_ns));
+    rounds->samples = tsw_calloc(most, sizeof(*rounds->samples));
+    if (rounds->launches == NULL || rounds->interval_ns == NULL || rounds->samples == NULL)
+        return tsw_err_nomem(err);
+    return TSW_OK;
+}
+
+static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
+{
+    for (size_t i = 0; i < measure->entry_count; i++)
+        if (measure->entries[i].index == index)
+            return &measure->entries[i];
+    return NULL;
+}
+
+static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                         uint64_t start_ns, uint64_t duration_ns)
+{
+    tsw_telemetry_t telemetry;
+    measure->dev->ops->telemetry(measure->dev, &telemetry);
+    tsw_round_t round = {
+        .round = wave->round,
+        .stage = (uint16_t)wave->stage,
+        .sm_clock_mhz = telemetry.sm_clock_mhz,
+        .mem_clock_mhz = telemetry.mem_clock_mhz,
+        .power_w = telemetry.power_w,
+        .temperature_celsius = telemetry.temperature_celsius,
+        .throttle_reasons = telemetry.throttle_reasons,
+        .start_ns = start_ns - measure->start_ns,
+        .duration_ns = duration_ns,
+    };
+    for (size_t i = 0; i < wave->count; i++)
+        rounds->samples[i] = (tsw_sample_t){
+            .interval_ns = rounds->interval_ns[i],
+            .round = wave->round,
+            .stage = (uint16_t)wave->stage,
+            .slot = (uint16_t)(i < UINT16_MAX ? i : UINT16_MAX),
+        };
+    measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count, 1);
+}
+
+static tsw_wave_mode_t mode_of(const tsw_measure_t *measure)
+{
+    if (tsw_measure_is_fixed(measure))
+        return TSW_WAVE_BARE;
+    return measure->cell.policy.cache == TSW_CACHE_COLD ? TSW_WAVE_COLD : TSW_WAVE_HOT;
+}
+
+static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                             tsw_err_t *err)
+{
+    const tsw_device_ops_t *ops = measure->dev->ops;
+    uint32_t number = wave->round;
+    size_t finished = 0;
+    if (wave->stage == TSW_STAGE_ROUND)
+        number += measure->cell.policy.warmup_rounds;
+    for (size_t i = 0; i < wave->count; i++)
+        rounds->launches[i] = entry_of(measure, wave->configs[i])->launch;
+    uint64_t start_ns = tsw_measure_now_ns(measure);
+    tsw_status_t status =
+        ops->wave(measure->dev, rounds->launches, wave->count, mode_of(measure), number,
+                  measure->cell.policy.launch_timeout_s, rounds->interval_ns, &finished, err);
+    uint64_t duration_ns = tsw_measure_now_ns(measure) - start_ns;
+    tsw_measure_count_busy(measure, start_ns);
+    if (status != TSW_OK) {
+        uint32_t culprit = wave->configs[finished < wave->count ? finished : wave->count - 1];
+        tsw_policy_drop(rounds->policy, culprit);
+        return tsw_measure_blame(measure, entry_of(measure, culprit), status,
+                                 TSW_OUTCOME_LAUNCH_FAILED, err);
+    }
+    report_round(measure, rounds, wave, start_ns, duration_ns);
+    tsw_policy_report(rounds->policy, rounds->interval_ns, 1, duration_ns);
+    return TSW_OK;
+}
+
+static tsw_status_t run_rounds(tsw_measure_t *measure, rounds_t *rounds, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    if (tsw_measure_is_fixed(measure))
+        status = measure->dev->ops->profiler(measure->dev, true, err);
+    while (status == TSW_OK) {
+        tsw_wave_t wave;
+        tsw_policy_next(rounds->policy, &wave);
+        if (wave.count == 0)
+            break;
+        status = run_wave(measure, rounds, &wave, err);
+    }
+    if (tsw_measure_is_fixed(measure) && status == TSW_OK)
+        status = measure->dev->ops->profiler(measure->dev, false, err);
+    return status;
+}
+
+tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err)
+{
+    tsw_err_t local = TSW_ERR_INIT;
+    rounds_t rounds = {.policy = NULL};
+    tsw_status_t status = rounds_init(measure, first_round, &rounds, &local);
+    if (status == TSW_OK)
+        status = run_rounds(measure, &rounds, &local);
+    if (status == TSW_OK && !tsw_measure_is_fixed(measure))
+        status = tsw_measure_verify_again(measure, &local);
+    rounds_fini(&rounds);
+    if (status != TSW_OK && err != NULL)
+        *err = local;
+    return status;
+}
