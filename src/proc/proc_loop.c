@@ -45,7 +45,11 @@ tsw_status_t tsw_loop_run(tsw_loop_t *loop, uint32_t (*interval_ms)(void *user),
                           tsw_loop_tick_fn_t tick, void *user, tsw_err_t *err)
 {
     while (tick(user)) {
-        int rc = uv_timer_start(&loop->timer, ignore_timer, interval_ms(user), 0);
+        /* Repeating: uv_run fires a timer that is due before it polls, and a timer that fired once
+         * would leave the poll without an end. */
+        uint32_t interval = interval_ms(user);
+        uv_update_time(&loop->uv);
+        int rc = uv_timer_start(&loop->timer, ignore_timer, interval, interval > 0 ? interval : 1);
         if (rc != 0)
             return tsw_err_set_vendor(err, TSW_ERR_BUG, rc, "timer: %s", uv_strerror(rc));
         uv_run(&loop->uv, UV_RUN_ONCE);

@@ -184,6 +184,30 @@ static void test_deadline_when_hanging_then_called(void **state)
     tsw_loop_free(loop);
 }
 
+static uint32_t no_interval(void *user)
+{
+    (void)user;
+    return 0;
+}
+
+static bool fifty_times(void *user)
+{
+    return ++*(int *)user < 50;
+}
+
+/* A timer that is due before the loop polls must not leave the poll without an end. */
+static void test_tick_when_child_is_silent_then_goes_on(void **state)
+{
+    (void)state;
+    tsw_loop_t *loop = new_loop();
+    seen_t seen = {0};
+    int ticks = 0;
+    spawn(loop, "hang", &seen);
+    assert_int_equal(tsw_loop_run(loop, no_interval, fifty_times, &ticks, NULL), TSW_OK);
+    assert_int_equal(ticks, 50);
+    tsw_loop_free(loop);
+}
+
 static void test_job_signals_when_sent_then_ignored(void **state)
 {
     (void)state;
@@ -330,6 +354,7 @@ int main(void)
         cmocka_unit_test(test_death_when_by_signal_then_told_as_not_ours),
         cmocka_unit_test(test_kill_when_hanging_then_told_as_ours),
         cmocka_unit_test(test_deadline_when_hanging_then_called),
+        cmocka_unit_test(test_tick_when_child_is_silent_then_goes_on),
         cmocka_unit_test(test_job_signals_when_sent_then_ignored),
         cmocka_unit_test(test_grandchild_when_left_behind_then_killed),
         cmocka_unit_test(test_grandchild_when_out_of_the_group_then_no_hang),
