@@ -314,6 +314,7 @@ void tsw_child_set_deadline(tsw_child_t *child, double seconds)
 {
     if (child->ended)
         return;
+    uv_update_time(&child->loop->uv); /* a deadline counts from now */
     if (seconds <= 0)
         uv_timer_stop(&child->deadline);
     else
