@@ -113,6 +113,7 @@ static void follow(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
 void tsw_run_coord_start(tsw_run_t *run)
 {
     tsw_err_t err = TSW_ERR_INIT;
+    tsw_run_progress_start(run);
     follow(run, tsw_coord_start(run->coord, &run->coord_actions, &err), &err);
 }
 

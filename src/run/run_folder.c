@@ -82,6 +82,15 @@ static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
     return ok ? TSW_OK : tsw_err_nomem(err);
 }
 
+/* Cells that the plan skips and an earlier attempt has written down are not written again. */
+static void mark_skipped(const tsw_plan_t *plan, const tsw_dataset_t *before, bool *done)
+{
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        for (size_t k = 0; plan->cells[i].skip_reason != NULL && k < before->cell_count; k++)
+            done[i] = done[i] || tsw_key_equal(before->cells[k].key, plan->cells[i].key);
+    }
+}
+
 /* What earlier attempts left: which cells are done. Their results must be of the same kind. */
 static tsw_status_t resume(tsw_run_t *run, tsw_err_t *err)
 {
@@ -106,8 +115,10 @@ static tsw_status_t resume(tsw_run_t *run, tsw_err_t *err)
         if (status != TSW_OK)
             status = tsw_err_wrap(err, "cannot resume %s", run->options->run_dir);
     }
-    if (status == TSW_OK)
+    if (status == TSW_OK) {
         tsw_plan_resume(run->plan, &before, run->done);
+        mark_skipped(run->plan, &before, run->done);
+    }
     tsw_free(skipped);
     tsw_dataset_fini(&before);
     return status;

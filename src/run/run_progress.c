@@ -110,18 +110,22 @@ static void line_over_bar(const char *line, void *user)
     fprintf(stderr, "\r\033[K%s\n", line);
 }
 
+void tsw_run_progress_start(tsw_run_t *run)
+{
+    tsw_run_progress_t *progress = &run->progress;
+    uint64_t now = tsw_clock_now_ns();
+    progress->start_ns = now;
+    progress->next_status_ns = now;
+    progress->bar = run->options->progress && isatty(STDERR_FILENO);
+    progress->next_line_ns = now + (progress->bar ? BAR_EVERY_NS : LINE_EVERY_NS);
+    if (progress->bar)
+        tsw_log_set_sink(line_over_bar, NULL);
+}
+
 bool tsw_run_progress_tick(tsw_run_t *run)
 {
     tsw_run_progress_t *progress = &run->progress;
     uint64_t now = tsw_clock_now_ns();
-    if (progress->start_ns == 0) {
-        progress->start_ns = now;
-        progress->next_status_ns = now;
-        progress->bar = run->options->progress && isatty(STDERR_FILENO);
-        progress->next_line_ns = now + (progress->bar ? BAR_EVERY_NS : LINE_EVERY_NS);
-        if (progress->bar)
-            tsw_log_set_sink(line_over_bar, NULL);
-    }
     bool status_due = now >= progress->next_status_ns;
     bool line_due = run->options->progress && now >= progress->next_line_ns;
     if (!status_due && !line_due)

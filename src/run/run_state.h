@@ -215,6 +215,7 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
                                       tsw_err_t *err);
 
 /* ---- run_progress.c: rank 0 ---- */
+void tsw_run_progress_start(tsw_run_t *run);
 /* True when it wrote status.json: every few seconds. */
 bool tsw_run_progress_tick(tsw_run_t *run);
 /* The last status.json; state: done, stopped, failed. */

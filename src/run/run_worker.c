@@ -202,7 +202,7 @@ static tsw_outcome_t death_outcome(const tsw_run_worker_t *worker, const tsw_chi
                                    char detail[TSW_DETAIL_MAX])
 {
     if (worker->failed) {
-        snprintf(detail, TSW_DETAIL_MAX, "%s", worker->failure.text);
+        snprintf(detail, TSW_DETAIL_MAX, "%.*s", TSW_DETAIL_MAX - 1, worker->failure.text);
         return worker->failure.status == TSW_ERR_TIMEOUT ? TSW_OUTCOME_RUN_TIMEOUT
                                                          : TSW_OUTCOME_DEVICE_LOST;
     }
@@ -244,8 +244,8 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
     if (run->broken)
         return;
     bool interrupted = run->draining || (run->stopped && tsw_lane_is_idle(run->lane));
-    if (!interrupted)
-        tsw_log(TSW_LOG_WARN, "measure worker ended: %s", detail);
+    bool expected = interrupted || (end->killed_by_us && !gone.late);
+    tsw_log(expected ? TSW_LOG_DEBUG : TSW_LOG_WARN, "measure worker ended: %s", detail);
     if (is_our_fault(&gone)) {
         tsw_err_t err = TSW_ERR_INIT;
         tsw_run_fail(run, tsw_err_set(&err, gone.failure.status, "measure worker: %s", detail),
