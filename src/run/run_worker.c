@@ -237,11 +237,10 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
         run->worker.failed = true;
         run->worker.failure = gone.failure;
         if (!gone.failed)
-            run->worker.failure.status = TSW_ERR_ENV;
-        snprintf(run->worker.failure.text, sizeof(run->worker.failure.text), "%s", detail);
+            snprintf(run->worker.failure.text, sizeof(run->worker.failure.text), "%s", detail);
         return;
     }
-    if (run->broken)
+    if (run->broken || !gone.wanted) /* the lane does not know of it */
         return;
     bool interrupted = run->draining || (run->stopped && tsw_lane_is_idle(run->lane));
     bool expected = interrupted || (end->killed_by_us && !gone.late);
@@ -300,7 +299,8 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
     snprintf(msg.node, sizeof(msg.node), "%s", run->spec.node);
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_put_msg_init(&body, &msg);
-    tsw_child_set_deadline(run->worker.child, OPEN_LIMIT_S);
+    run->worker.frame_limit_s = OPEN_LIMIT_S;
+    tsw_child_set_deadline(run->worker.child, run->worker.frame_limit_s);
     return tsw_child_send(run->worker.child, TSW_CHILD_INIT, &body, err);
 }
 

@@ -1,9 +1,11 @@
 /* Whole runs on simulated devices with the fake toolchain: test_mpi_run CASE [FOLDER].
  *   plain  every cell exactly once, and the same digest for any number of ranks
  *   faults what one config does to a device costs that config alone
+ *   archs  compile-only archs, ranks whose device is of no use
+ *   keeper keepers that are killed from outside
  *   drain  stopped in the middle, then resumed to the same set of cells
  *   replay a recorded sweep again, without toolchain or device
- *   alone  what a run refuses before work */
+ *   refuse what a run refuses before work */
 #include "base/file.h"
 #include "base/mem.h"
 #include "run/run.h"
@@ -15,11 +17,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 
 #include <cmocka.h>
 
-#define JOBS TSW_SOURCE_DIR "/tests/data/jobs/"
+#define JOBS   TSW_SOURCE_DIR "/tests/data/jobs/"
+#define WORKER TSW_BINARY_DIR "/bin/tilesweep-worker"
 
 typedef struct {
     tsw_comm_t *comm;
@@ -39,7 +43,7 @@ static void path_of(const char *name, char *out, size_t size)
 }
 
 typedef struct {
-    const char *job, *run, *cache, *device, *toolchain;
+    const char *job, *run, *cache, *device, *worker;
     bool resume;
 } what_t;
 
@@ -53,8 +57,8 @@ static tsw_status_t run(const what_t *what, tsw_run_summary_t *summary, tsw_err_
         .run_dir = run_dir,
         .cache_dir = cache_dir,
         .device = what->device,
-        .toolchain = what->toolchain != NULL ? what->toolchain : TSW_BINARY_DIR "/fake-toolchain",
-        .worker_path = TSW_BINARY_DIR "/bin/tilesweep-worker",
+        .toolchain = TSW_BINARY_DIR "/fake-toolchain",
+        .worker_path = what->worker != NULL ? what->worker : WORKER,
         .resume = what->resume,
         .build_jobs = 2,
         .invocation = "test",
@@ -311,6 +315,116 @@ static void test_run_when_a_device_is_lost_then_others_go_on(void **state)
     }
 }
 
+/* ---- archs ---- */
+
+static size_t count_arch(const tsw_dataset_t *dataset, uint32_t arch, tsw_outcome_t outcome)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < dataset->cell_count; i++)
+        for (size_t k = 0; k < dataset->cells[i].record_count; k++)
+            count +=
+                dataset->cells[i].arch == arch && dataset->cells[i].records[k].outcome == outcome;
+    return count;
+}
+
+static void test_run_when_compile_only_then_built_and_not_timed(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny_compile.yaml", .run = "compile", .device = "sim:h200@0"};
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.cells_unusable, 0);
+        tsw_dataset_t dataset = read_run("compile");
+        assert_int_equal(count_arch(&dataset, 90, TSW_OUTCOME_OK), 4);
+        assert_int_equal(count_arch(&dataset, 90, TSW_OUTCOME_COMPILED), 0);
+        assert_int_equal(count_arch(&dataset, 100, TSW_OUTCOME_COMPILED), 4);
+        assert_int_equal(count_arch(&dataset, 100, TSW_OUTCOME_OK), 0);
+        for (size_t i = 0; i < dataset.cell_count; i++)
+            for (size_t k = 0; k < dataset.cells[i].record_count; k++)
+                assert_int_equal(dataset.cells[i].records[k].sample_count > 0,
+                                 dataset.cells[i].arch == 90);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
+/* Nothing to measure: no device is looked for. */
+static void test_run_when_all_is_compile_only_then_no_device(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny_build.yaml", .run = "build", .device = "auto"};
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.cells_usable, 2);
+        assert_false(summary.stopped_early);
+    }
+}
+
+static void test_run_when_a_device_is_of_no_use_then_its_rank_builds(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny.yaml", .run = "no_use", .device = "sim:h200,b200"};
+    run_well(&what);
+    if (is_root())
+        assert_once("no_use", CELLS);
+}
+
+/* ---- keepers ---- */
+
+/* A worker in whose build mode a kill strikes: always, or only the first time. */
+static void write_killer(const char *name, bool always, char *path, size_t size)
+{
+    path_of(name, path, size);
+    tsw_buf_t text = TSW_BUF_INIT;
+    tsw_buf_printf(&text,
+                   "#!/bin/sh\n"
+                   "if [ \"$1\" = build ] && %s; then kill -9 $$; fi\n"
+                   "exec " WORKER " \"$@\"\n",
+                   always ? "true" : "mkdir \"$0.struck\" 2>/dev/null");
+    if (is_root()) {
+        assert_int_equal(tsw_file_write_atomic(path, text.data, text.size, NULL), TSW_OK);
+        assert_int_equal(chmod(path, 0755), 0);
+    }
+    tsw_buf_fini(&text);
+    tsw_comm_agree(place.comm, TSW_OK, NULL);
+}
+
+static void test_run_when_a_keeper_is_killed_once_then_nothing_is_lost(void **state)
+{
+    (void)state;
+    char worker[800];
+    write_killer("once", false, worker, sizeof(worker));
+    what_t what = {
+        .job = "tiny.yaml", .run = "killed_once", .device = "sim:h200@0", .worker = worker};
+    run_well(&what);
+    if (is_root()) {
+        strcat(worker, ".struck");
+        assert_true(tsw_path_exists(worker));
+        tsw_dataset_t dataset = read_run("killed_once");
+        assert_int_equal(count_outcome(&dataset, TSW_OUTCOME_OUT_OF_MEMORY), 0);
+        assert_same_digest("plain", digest_of(&dataset));
+        tsw_dataset_fini(&dataset);
+    }
+}
+
+static void test_run_when_keepers_are_always_killed_then_it_ends(void **state)
+{
+    (void)state;
+    char worker[800];
+    write_killer("always", true, worker, sizeof(worker));
+    what_t what = {.job = "tiny_build.yaml",
+                   .run = "killed",
+                   .cache = "cache_killed",
+                   .device = "auto",
+                   .worker = worker};
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.cells_unusable, 2);
+        tsw_dataset_t dataset = read_run("killed");
+        assert_int_equal(count_outcome(&dataset, TSW_OUTCOME_OUT_OF_MEMORY), 8);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
 /* ---- drain ---- */
 
 static void on_alarm(int signo)
@@ -469,6 +583,15 @@ static int run_case(const char *name)
         cmocka_unit_test(test_run_when_configs_misbehave_then_each_costs_itself),
         cmocka_unit_test(test_run_when_a_device_is_lost_then_others_go_on),
     };
+    const struct CMUnitTest archs[] = {
+        cmocka_unit_test(test_run_when_compile_only_then_built_and_not_timed),
+        cmocka_unit_test(test_run_when_all_is_compile_only_then_no_device),
+        cmocka_unit_test(test_run_when_a_device_is_of_no_use_then_its_rank_builds),
+    };
+    const struct CMUnitTest keeper[] = {
+        cmocka_unit_test(test_run_when_a_keeper_is_killed_once_then_nothing_is_lost),
+        cmocka_unit_test(test_run_when_keepers_are_always_killed_then_it_ends),
+    };
     const struct CMUnitTest drain[] = {
         cmocka_unit_test(test_run_when_drained_then_resumable),
         cmocka_unit_test(test_run_when_drained_at_once_then_resumed_whole),
@@ -484,6 +607,10 @@ static int run_case(const char *name)
         return cmocka_run_group_tests(plain, NULL, NULL);
     if (strcmp(name, "faults") == 0)
         return cmocka_run_group_tests(faults, NULL, NULL);
+    if (strcmp(name, "archs") == 0)
+        return cmocka_run_group_tests(archs, NULL, NULL);
+    if (strcmp(name, "keeper") == 0)
+        return cmocka_run_group_tests(keeper, NULL, NULL);
     if (strcmp(name, "drain") == 0)
         return cmocka_run_group_tests(drain, NULL, NULL);
     if (strcmp(name, "replay") == 0)
