@@ -14,9 +14,12 @@ typedef struct {
     bool failed;
 } tsw_buf_t;
 
-#define TSW_BUF_INIT {.data = NULL}
+#define TSW_BUF_INIT                                                                               \
+    {                                                                                              \
+        .data = NULL                                                                               \
+    }
 
-void tsw_buf_fini(tsw_buf_t *buf); /* frees; the buffer is empty and usable again */
+void tsw_buf_fini(tsw_buf_t *buf);  /* frees; the buffer is empty and usable again */
 void tsw_buf_clear(tsw_buf_t *buf); /* size 0, keeps memory, forgets a failure */
 bool tsw_buf_ok(const tsw_buf_t *buf);
 void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size);

@@ -14,7 +14,10 @@ typedef struct {
     char text[TSW_ERR_TEXT_MAX]; /* always terminated; cut with "..." when too long */
 } tsw_err_t;
 
-#define TSW_ERR_INIT {.code = TSW_OK}
+#define TSW_ERR_INIT                                                                               \
+    {                                                                                              \
+        .code = TSW_OK                                                                             \
+    }
 
 /* Fill err (may be NULL) and return code, for `return tsw_err_set(...)`. */
 #define tsw_err_set(_err, _code, ...)                                                              \

@@ -79,8 +79,7 @@ static void sync_parent(const char *path)
     tsw_free(copy);
 }
 
-tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
-                                   tsw_err_t *err)
+tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     int fd = -1;

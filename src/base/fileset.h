@@ -20,7 +20,10 @@ typedef struct {
     size_t capacity;
 } tsw_fileset_t;
 
-#define TSW_FILESET_INIT {.items = NULL}
+#define TSW_FILESET_INIT                                                                           \
+    {                                                                                              \
+        .items = NULL                                                                              \
+    }
 
 void tsw_fileset_fini(tsw_fileset_t *set);
 /* Copies name and bytes. TSW_ERR_EXISTS for a name that is there already. */

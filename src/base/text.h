@@ -10,7 +10,8 @@
  * a third of the longer length (at least 1, at most 4 edits). Borrowed from candidates. */
 const char *tsw_text_nearest(const char *word, const char *const *candidates, size_t count);
 
-/* Strict base-10 integer: optional '-', digits, nothing else; false on anything else or overflow. */
+/* Strict base-10 integer: optional '-', digits, nothing else; false on anything else or overflow.
+ */
 bool tsw_text_parse_i64(const char *text, int64_t *value_p);
 /* Strict finite decimal floating point number. */
 bool tsw_text_parse_f64(const char *text, double *value_p);

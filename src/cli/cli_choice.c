@@ -1,9 +1,11 @@
 #include "cli/cli_choice.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
 #include "pack/arch.h"
+#include "table/table.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -77,6 +79,26 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
     tsw_grid_number(grid, 100 * group->choice_regret[index]);
 }
 
+static bool stands_before(const tsw_group_t *group, size_t a, size_t b)
+{
+    const tsw_cell_result_t *x = group->cells[a]->cell, *y = group->cells[b]->cell;
+    const int variants = tsw_table_compare(x->variant, y->variant);
+    return variants < 0 || (variants == 0 && tsw_table_compare(x->shape, y->shape) < 0);
+}
+
+/* Indices of the cells as a table has its rows; heap, NULL when out of memory. */
+static size_t *order_of_cells(const tsw_group_t *group)
+{
+    size_t *order = tsw_calloc(group->cell_count, sizeof(*order));
+    for (size_t i = 0; order != NULL && i < group->cell_count; i++) {
+        size_t at = i;
+        for (; at > 0 && stands_before(group, i, order[at - 1]); at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
 static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err_t *err)
 {
     static const tsw_column_t columns[] = {
@@ -85,9 +107,13 @@ static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err
         {"interval", false, 0}, {"ties", true, 0},      {"regret %", true, 2},
     };
     tsw_grid_t grid = tsw_grid(columns, sizeof(columns) / sizeof(columns[0]));
-    for (size_t i = 0; i < group->cell_count; i++)
-        add_cell_row(&grid, group, i);
-    tsw_status_t status = tsw_grid_render(&grid, TSW_FORMAT_TEXT, out, err);
+    size_t *order = order_of_cells(group);
+    tsw_status_t status = order != NULL ? TSW_OK : tsw_err_nomem(err);
+    for (size_t i = 0; status == TSW_OK && i < group->cell_count; i++)
+        add_cell_row(&grid, group, order[i]);
+    if (status == TSW_OK)
+        status = tsw_grid_render(&grid, TSW_FORMAT_TEXT, out, err);
+    tsw_free(order);
     tsw_grid_fini(&grid);
     return status;
 }
@@ -109,7 +135,7 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
                    tsw_arch_format(group->arch, arch), mode_word(dataset), group->selected_count,
                    group->candidate_count, group->cell_count, group->cell_count == 1 ? "" : "s");
     tsw_buf_append_text(out, "  regret, mean and worst:");
-    print_regret("these", group->mean_regret, group->worst_regret, out);
+    print_regret(" these", group->mean_regret, group->worst_regret, out);
     print_regret(", all configs", group->full_mean_regret, group->full_worst_regret, out);
     print_regret(", baseline alone", group->baseline_mean_regret, group->baseline_worst_regret,
                  out);

@@ -4,6 +4,7 @@ usage: run_case.py [--update] CASE BIN_DIR SOURCE_DIR"""
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -63,11 +64,18 @@ def run(sections, bin_dir, source_dir):
             (work / name).write_text("\n".join(lines) + "\n")
     env = environment(bin_dir, source_dir, home)
     script = "\n".join(sections["cmd"])
+    child = subprocess.Popen(["sh", "-c", script], cwd=work, env=env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                             start_new_session=True)
     try:
-        return subprocess.run(["sh", "-c", script], cwd=work, env=env, capture_output=True,
-                              text=True, stdin=subprocess.DEVNULL, timeout=TIMEOUT_S)
+        stdout, stderr = child.communicate(timeout=TIMEOUT_S)
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGTERM)  # mpirun passes it on
+        stdout, stderr = child.communicate()
+        stderr += f"run_case.py: stopped after {TIMEOUT_S} s\n"
     finally:
         shutil.rmtree(home, ignore_errors=True)
+    return subprocess.CompletedProcess(script, child.returncode, stdout, stderr)
 
 
 def trimmed(lines):
