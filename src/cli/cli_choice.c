@@ -102,9 +102,11 @@ static size_t *order_of_cells(const tsw_group_t *group)
 static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err_t *err)
 {
     static const tsw_column_t columns[] = {
-        {"shape", false, 0},    {"variant", false, 0},  {"use", true, 0},
-        {"median", false, 0},   {"interval", false, 0}, {"x baseline", true, 3},
-        {"interval", false, 0}, {"ties", true, 0},      {"regret %", true, 2},
+        {"shape", false, 0, false},    {"variant", false, 0, false},
+        {"use", true, 0, false},       {"median", false, 0, false},
+        {"interval", false, 0, false}, {"x baseline", true, 3, false},
+        {"interval", false, 0, false}, {"ties", true, 0, false},
+        {"regret %", true, 2, false},
     };
     tsw_grid_t grid = tsw_grid(columns, sizeof(columns) / sizeof(columns[0]));
     size_t *order = order_of_cells(group);

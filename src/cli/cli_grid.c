@@ -71,6 +71,12 @@ static const char *text_of(const tsw_grid_cell_t *cell, int digits, char scratch
     return scratch;
 }
 
+static void trim_end(tsw_buf_t *out)
+{
+    while (out->size > 0 && out->data[out->size - 1] == ' ')
+        out->data[--out->size] = 0;
+}
+
 static void render_line(const tsw_grid_t *grid, const tsw_grid_cell_t *row, const size_t *widths,
                         tsw_buf_t *out)
 {
@@ -78,16 +84,10 @@ static void render_line(const tsw_grid_t *grid, const tsw_grid_cell_t *row, cons
     for (size_t c = 0; c < grid->column_count; c++) {
         const tsw_column_t *column = &grid->columns[c];
         const char *text = row != NULL ? text_of(&row[c], column->digits, scratch) : column->name;
-        const int width = (int)widths[c];
-        const bool is_last = c + 1 == grid->column_count;
-        tsw_buf_append_text(out, "  ");
-        if (column->is_number)
-            tsw_buf_printf(out, "%*s", width, text);
-        else if (is_last)
-            tsw_buf_append_text(out, text);
-        else
-            tsw_buf_printf(out, "%-*s", width, text);
+        if (!column->files_only)
+            tsw_buf_printf(out, column->is_number ? "  %*s" : "  %-*s", (int)widths[c], text);
     }
+    trim_end(out);
     tsw_buf_append_text(out, "\n");
 }
 

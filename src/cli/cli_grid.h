@@ -17,7 +17,8 @@ tsw_format_t tsw_format_parse(const char *name); /* one of tsw_format_names */
 typedef struct {
     const char *name; /* with its unit: "median_ns" in files, "median ns" in text */
     bool is_number;
-    int digits; /* numbers in text: after the point */
+    int digits;      /* numbers in text: after the point */
+    bool files_only; /* CSV and JSON have it, text is narrower */
 } tsw_column_t;
 
 typedef struct {

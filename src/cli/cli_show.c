@@ -56,14 +56,18 @@ static double or_nan(bool known, double value)
 }
 
 static const tsw_column_t columns[] = {
-    {"pack", false, 0},        {"arch", false, 0},      {"variant", false, 0},
-    {"shape", false, 0},       {"config", false, 0},    {"outcome", false, 0},
-    {"mode", false, 0},        {"samples", true, 0},    {"median_ns", true, 0},
-    {"low_ns", true, 0},       {"high_ns", true, 0},    {"mean_ns", true, 0},
-    {"std_ns", true, 0},       {"x_baseline", true, 3}, {"regret", true, 4},
-    {"tie", true, 0},          {"registers", true, 0},  {"spill_bytes", true, 0},
-    {"shared_bytes", true, 0}, {"compile_ms", true, 0}, {"gpu", false, 0},
-    {"node", false, 0},        {"rank", true, 0},       {"detail", false, 0},
+    {"pack", false, 0, false},       {"arch", false, 0, false},
+    {"variant", false, 0, false},    {"shape", false, 0, false},
+    {"config", false, 0, false},     {"outcome", false, 0, false},
+    {"mode", false, 0, true},        {"samples", true, 0, false},
+    {"median_ns", true, 0, false},   {"low_ns", true, 0, false},
+    {"high_ns", true, 0, false},     {"mean_ns", true, 0, true},
+    {"std_ns", true, 0, true},       {"x_baseline", true, 3, false},
+    {"regret", true, 4, false},      {"tie", true, 0, true},
+    {"registers", true, 0, false},   {"spill_bytes", true, 0, false},
+    {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true},
+    {"gpu", false, 0, true},         {"node", false, 0, true},
+    {"rank", true, 0, true},         {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 

@@ -11,7 +11,8 @@
 #include <math.h>
 #include <string.h>
 
-static const tsw_column_t columns[] = {{"name", false, 0}, {"ns", true, 1}, {"why", false, 0}};
+static const tsw_column_t columns[] = {
+    {"name", false, 0, false}, {"ns", true, 1, false}, {"why", false, 0, false}};
 
 static tsw_grid_t two_rows(void)
 {
@@ -41,7 +42,22 @@ static void test_text_when_rendered_then_aligned(void **state)
     (void)state;
     assert_renders(TSW_FORMAT_TEXT, "  name           ns  why\n"
                                     "  a          1234.0  it, \"said\"\n"
-                                    "  long name       -  \n");
+                                    "  long name       -\n");
+}
+
+static void test_text_when_column_is_for_files_then_left_out(void **state)
+{
+    (void)state;
+    static const tsw_column_t wide[] = {{"a", false, 0, false}, {"b", false, 0, true}};
+    tsw_grid_t grid = tsw_grid(wide, 2);
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_grid_text(&grid, "x");
+    tsw_grid_text(&grid, "y");
+    assert_int_equal(tsw_grid_render(&grid, TSW_FORMAT_TEXT, &out, NULL), TSW_OK);
+    assert_int_equal(tsw_grid_render(&grid, TSW_FORMAT_CSV, &out, NULL), TSW_OK);
+    assert_string_equal(tsw_buf_text(&out), "  a\n  x\na,b\r\nx,y\r\n");
+    tsw_buf_fini(&out);
+    tsw_grid_fini(&grid);
 }
 
 static void test_csv_when_rendered_then_quoted(void **state)
@@ -105,6 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_when_rendered_then_aligned),
+        cmocka_unit_test(test_text_when_column_is_for_files_then_left_out),
         cmocka_unit_test(test_csv_when_rendered_then_quoted),
         cmocka_unit_test(test_json_when_rendered_then_strict),
         cmocka_unit_test(test_infinity_when_added_then_no_value),
