@@ -132,6 +132,13 @@ static tsw_status_t close_segments(tsw_run_t *run, tsw_err_t *err)
     return segments != NULL ? tsw_segments_close(segments, err) : TSW_OK;
 }
 
+static const char *end_state(tsw_status_t status, const tsw_run_summary_t *summary)
+{
+    if (status == TSW_OK)
+        return summary->stopped_early ? "stopped" : "done";
+    return status == TSW_ERR_FULL ? "stopped" : "failed";
+}
+
 tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary_t *summary_p,
                             tsw_err_t *err)
 {
@@ -147,9 +154,7 @@ tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary
         status = conclude(run, &summary, err);
     status = tsw_comm_agree(run->comm, status, err);
     if (run->rank == 0)
-        tsw_run_progress_end(run, status != TSW_OK        ? "failed"
-                                  : summary.stopped_early ? "stopped"
-                                                          : "done");
+        tsw_run_progress_end(run, end_state(status, &summary));
     if (status == TSW_OK)
         *summary_p = summary;
     return status;

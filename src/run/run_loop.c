@@ -41,6 +41,8 @@ void tsw_run_drain(tsw_run_t *run)
     if (run->draining)
         return;
     run->draining = true;
+    if (run->bye_sent) /* all is over but for the good-byes: nobody listens to more than those */
+        return;
     tsw_run_seal(run);
     tsw_run_builds_stop(run);
     tsw_run_lane_abandon(run);

@@ -17,6 +17,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
 
@@ -491,6 +492,33 @@ static void test_run_when_drained_at_once_then_resumed_whole(void **state)
     }
 }
 
+/* Segments that cannot be written: here a limit of files stands for a full disk. */
+static void test_run_when_segments_cannot_be_written_then_resumable(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny.yaml", .run = "unwritable", .device = "sim:h200@0"};
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    rlim_t before = limit.rlim_cur;
+    if (is_root()) {
+        signal(SIGXFSZ, SIG_IGN);
+        limit.rlim_cur = 24 << 10; /* enough for plan.json, too little for a segment */
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    }
+    tsw_run_summary_t summary = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(run(&what, &summary, &err), TSW_ERR_FULL);
+    assert_non_null(strstr(err.text, "a0001-r0000"));
+    limit.rlim_cur = before;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    what.resume = true;
+    summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.cells_left, 0);
+        assert_once("unwritable", CELLS);
+    }
+}
+
 /* ---- replay ---- */
 
 static void test_run_when_replayed_then_the_same_winners(void **state)
@@ -595,6 +623,7 @@ static int run_case(const char *name)
     const struct CMUnitTest drain[] = {
         cmocka_unit_test(test_run_when_drained_then_resumable),
         cmocka_unit_test(test_run_when_drained_at_once_then_resumed_whole),
+        cmocka_unit_test(test_run_when_segments_cannot_be_written_then_resumable),
     };
     const struct CMUnitTest replay[] = {
         cmocka_unit_test(test_run_when_replayed_then_the_same_winners),
