@@ -1,0 +1,199 @@
+/* The race on synthetic series: slow drift of the clock, noise per sample, 1 % of slow outliers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/rng.h"
+#include "stats/race.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { CONFIGS = 30, RACES = 200 };
+
+typedef struct {
+    double noise;  /* sd of log time per sample */
+    double drift;  /* sd of the clock's log, an AR(1) over samples */
+    double spread; /* sd of the log of the configs' true times */
+} gpu_t;
+
+/* True log time of config i in race r: the best is 0. */
+static void draw_truth(uint64_t r, const gpu_t *gpu, double truth[CONFIGS])
+{
+    double best = INFINITY;
+    for (uint64_t i = 0; i < CONFIGS; i++) {
+        truth[i] = gpu->spread * fabs(tsw_rng_normal(tsw_rng_u64(7, r, i, 0, 0)));
+        best = truth[i] < best ? truth[i] : best;
+    }
+    for (uint64_t i = 0; i < CONFIGS; i++)
+        truth[i] -= best;
+}
+
+typedef struct {
+    double regret;
+    size_t samples;
+    double control;
+} result_t;
+
+static result_t run_race(uint64_t r, const gpu_t *gpu)
+{
+    double truth[CONFIGS];
+    draw_truth(r, gpu, truth);
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    assert_int_equal(tsw_race_new(&options, r, (tsw_key_t){.lo = r}, CONFIGS, &race, NULL), TSW_OK);
+    result_t result = {0};
+    double clock = 0.0;
+    uint64_t tick = 0;
+    for (;;) {
+        tsw_race_wave_t wave;
+        tsw_race_next(race, &wave);
+        if (wave.count == 0)
+            break;
+        assert_true(wave.round < 400);
+        double time_ns[CONFIGS + 1];
+        for (size_t slot = 0; slot < wave.count; slot++) {
+            tick++;
+            double step = tsw_rng_normal(tsw_rng_u64(8, r, tick, 0, 0));
+            clock = 0.9999 * clock + gpu->drift * sqrt(1.0 - 0.9999 * 0.9999) * step;
+            double value = truth[wave.configs[slot]] + clock +
+                           gpu->noise * tsw_rng_normal(tsw_rng_u64(9, r, tick, 0, 0));
+            if (tsw_rng_u64(10, r, tick, 0, 0) % 100 == 0)
+                value += log(2.0);
+            time_ns[slot] = 50000.0 * exp(value);
+        }
+        result.samples += wave.count;
+        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+    }
+    int64_t winner = tsw_race_winner(race);
+    assert_true(winner >= 0 && winner < CONFIGS);
+    assert_int_equal(tsw_race_fate(race, (uint32_t)winner), TSW_RACE_WINNER);
+    result.regret = exp(truth[winner]) - 1.0;
+    result.control = tsw_race_control(race);
+    tsw_race_free(race);
+    return result;
+}
+
+static int compare_doubles(const void *a, const void *b)
+{
+    double x = *(const double *)a;
+    double y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+static void check_gpu(const gpu_t *gpu, double p95_limit, double samples_limit)
+{
+    double regret[RACES];
+    double samples = 0.0;
+    double control = 0.0;
+    for (uint64_t r = 0; r < RACES; r++) {
+        result_t result = run_race(r, gpu);
+        regret[r] = result.regret;
+        samples += (double)result.samples / RACES;
+        control += result.control / RACES;
+    }
+    qsort(regret, RACES, sizeof(regret[0]), compare_doubles);
+    print_message("noise %.3f drift %.3f: regret p95 %.4f max %.4f, %.1f samples a config, "
+                  "control %+.5f\n",
+                  gpu->noise, gpu->drift, regret[RACES * 95 / 100], regret[RACES - 1],
+                  samples / CONFIGS, control);
+    assert_true(regret[RACES * 95 / 100] <= p95_limit);
+    assert_true(samples / CONFIGS <= samples_limit);
+    assert_true(fabs(control) < 0.002);
+}
+
+static void test_regret_when_quiet_then_below_the_indifference(void **state)
+{
+    (void)state;
+    check_gpu(&(gpu_t){.noise = 0.005, .drift = 0.01, .spread = 0.3}, 0.005, 12.0);
+}
+
+static void test_regret_when_noisy_then_half_a_percent_at_most(void **state)
+{
+    (void)state;
+    check_gpu(&(gpu_t){.noise = 0.01, .drift = 0.02, .spread = 0.3}, 0.005, 16.0);
+}
+
+static void test_race_when_many_are_hopeless_then_each_runs_once_or_twice(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 10, &race, NULL), TSW_OK);
+    tsw_race_wave_t wave;
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[11];
+        for (size_t slot = 0; slot < wave.count; slot++)
+            time_ns[slot] = wave.configs[slot] == 4 ? 100.0 : 1500.0;
+        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+    }
+    assert_int_equal(tsw_race_winner(race), 4);
+    for (uint32_t i = 0; i < 10; i++) {
+        if (i == 4)
+            continue;
+        assert_int_equal(tsw_race_fate(race, i), TSW_RACE_HOPELESS);
+        assert_int_equal(tsw_race_samples(race, i), 0); /* only the warm-up */
+    }
+    assert_true(tsw_race_samples(race, 4) >= options.final_rounds);
+    tsw_race_free(race);
+}
+
+static void test_race_when_configs_fail_then_others_win_or_nobody(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 3, &race, NULL), TSW_OK);
+    tsw_race_wave_t wave;
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[4];
+        for (size_t slot = 0; slot < wave.count; slot++)
+            time_ns[slot] = 100.0;
+        if (wave.is_final)
+            tsw_race_drop(race, 0);
+        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+    }
+    assert_true(tsw_race_winner(race) > 0);
+    assert_int_equal(tsw_race_fate(race, 0), TSW_RACE_DROPPED);
+    tsw_race_free(race);
+
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
+    tsw_race_drop(race, 0);
+    tsw_race_drop(race, 1);
+    tsw_race_next(race, &wave);
+    assert_int_equal(wave.count, 0);
+    assert_int_equal(tsw_race_winner(race), -1);
+    tsw_race_free(race);
+}
+
+static void test_report_when_a_time_is_zero_then_refused(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 1, &race, &err), TSW_OK);
+    tsw_race_wave_t wave;
+    tsw_race_next(race, &wave);
+    double zero = 0.0;
+    assert_int_equal(tsw_race_report(race, &zero, &err), TSW_ERR_ARG);
+    double good = 5.0;
+    assert_int_equal(tsw_race_report(race, &good, &err), TSW_OK);
+    tsw_race_free(race);
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 0, &race, &err), TSW_ERR_ARG);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_regret_when_quiet_then_below_the_indifference),
+        cmocka_unit_test(test_regret_when_noisy_then_half_a_percent_at_most),
+        cmocka_unit_test(test_race_when_many_are_hopeless_then_each_runs_once_or_twice),
+        cmocka_unit_test(test_race_when_configs_fail_then_others_win_or_nobody),
+        cmocka_unit_test(test_report_when_a_time_is_zero_then_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
