@@ -6,6 +6,7 @@ SETUP  ?= tools/setup.sh
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 DEMO   ?= demo-run
+BUILD  := $(if $(filter dev ci,$(PRESET)),build,build-$(PRESET))
 
 help:
 	@echo 'make setup     packages, the CUDA Tile toolchain into .deps, Python for analysis/'
@@ -25,7 +26,7 @@ build:
 	cmake --build --preset $(PRESET) -j $(JOBS)
 
 demo: setup build
-	tools/demo.sh jobs/demo.yaml $(DEMO)
+	tools/demo.sh $(BUILD)/bin jobs/demo.yaml $(DEMO)
 
 test: setup build
 	ctest --preset $(PRESET)
@@ -40,6 +41,6 @@ format:
 	find src tests -name '*.[ch]' | xargs clang-format-14 -i
 
 install: build
-	cmake --install build --prefix $(PREFIX)
+	cmake --install $(BUILD) --prefix $(PREFIX)
 
 .PHONY: help setup build demo test gpu-test lint format install

@@ -1,11 +1,11 @@
 #!/bin/sh
 # The main job, end to end: on this machine's GPU, or, where there is none, on two simulated
 # architectures over four MPI ranks, with real compilation and simulated timing.
-# usage: tools/demo.sh JOB RUN_FOLDER
+# usage: tools/demo.sh BIN_FOLDER JOB RUN_FOLDER
 set -eu
-job=$1
-run=$2
-bin=$(cd "$(dirname "$0")/.." && pwd)/build/bin
+bin=$1
+job=$2
+run=$3
 
 show() { printf '+ %s\n' "$*" >&2; "$@"; }
 

@@ -199,7 +199,7 @@ static tsw_status_t write_table(const tsw_table_t *table, const char *dir, tsw_b
 tsw_status_t tsw_cli_tables_write(const tsw_cli_tables_t *tables, const char *dir, tsw_buf_t *out,
                                   tsw_err_t *err)
 {
-    tsw_status_t status = tsw_dir_make(dir, err);
+    tsw_status_t status = tables->count > 0 ? tsw_dir_make(dir, err) : TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < tables->count; i++)
         status = write_table(&tables->items[i], dir, out, err);
     return status;

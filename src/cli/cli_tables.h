@@ -15,7 +15,8 @@ tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reducti
                                  tsw_cli_tables_t *tables_p, tsw_err_t *err);
 void tsw_cli_tables_fini(tsw_cli_tables_t *tables);
 
-/* DIR/sm_90.json and so on; the folder is made. Names of the files written go to out, a line each.
+/* DIR/sm_90.json and so on; the folder is made when there is a table. Names of the files written go
+ * to out, a line each.
  */
 tsw_status_t tsw_cli_tables_write(const tsw_cli_tables_t *tables, const char *dir, tsw_buf_t *out,
                                   tsw_err_t *err);

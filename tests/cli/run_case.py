@@ -98,7 +98,9 @@ def compare(sections, done):
 
 
 def update(path, sections, done):
-    sections["exit"] = [str(done.returncode)]
+    sections.pop("exit", None)
+    if done.returncode != 0:
+        sections["exit"] = [str(done.returncode)]
     for name, text in (("stdout", done.stdout), ("stderr", done.stderr)):
         if name in sections:
             sections[name] = text.splitlines()
