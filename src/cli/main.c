@@ -4,6 +4,8 @@
 #include "cli/cli_exit.h"
 #include "tsw_version.h"
 
+#include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -71,7 +73,9 @@ static int dispatch(int argc, char **argv)
 int main(int argc, char **argv)
 {
     int code = dispatch(argc, argv);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
+    errno = 0;
+    const bool lost = fflush(stdout) != 0 || ferror(stdout);
+    if (lost && errno != EPIPE) { /* a reader that has seen enough, such as head, is fine */
         perror("tilesweep: standard output");
         code = code == TSW_EXIT_DONE ? TSW_EXIT_ENV : code;
     }
