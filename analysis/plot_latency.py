@@ -24,10 +24,6 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def word_index(dataset, attribute, word):
-    return [text(name) for name in dataset.attrs[attribute]].index(word)
-
-
 def matching_cells(sweep, pack, variant, shape):
     """Ids of the cells of this pack, variant (None: any) and shape."""
     kernels, shapes, cells = sweep["kernels"][:], sweep["shapes"][:], sweep["cells"][:]
@@ -43,8 +39,12 @@ def decisive_ns(sweep, record):
     """Latencies of one record in ns per launch, warm-up left out."""
     part = slice(int(record["first_sample"]), int(record["first_sample"] + record["n_samples"]))
     stages = sweep["samples/stage"]
-    decisive = stages[part] == word_index(stages, "stage_names", "round")
-    return sweep["samples/interval_ns"][part][decisive] / max(int(record["launches"]), 1)
+    words = [text(word) for word in stages.attrs["stage_names"]]
+    decisive = np.isin(stages[part], [i for i, w in enumerate(words) if w in ("round", "final")])
+    launches = max(int(record["launches"]), 1)
+    if "launches" in sweep["samples"]:
+        launches = np.maximum(sweep["samples/launches"][part][decisive], 1)
+    return sweep["samples/interval_ns"][part][decisive] / launches
 
 
 def by_node(path, pack, variant, shape, config):

@@ -69,12 +69,15 @@ def samples(path):
         rows = sweep["records"][:]
         counts = rows["n_samples"].astype(np.int64)
         record = np.repeat(np.arange(len(rows)), counts)
-        launches = np.maximum(rows["launches"], 1)[record]
+        if "launches" in sweep["samples"]:
+            launches = sweep["samples/launches"][:]
+        else:  # version 1.0: one number per record
+            launches = rows["launches"][record]
         stages = np.array(words(sweep, "samples/stage", "stage_names"))
         return pd.DataFrame(
             {
                 "record": record,
-                "ns": sweep["samples/interval_ns"][:] / launches,
+                "ns": sweep["samples/interval_ns"][:] / np.maximum(launches, 1),
                 "round": sweep["samples/round"][:],
                 "stage": stages[sweep["samples/stage"][:]],
                 "slot": sweep["samples/slot"][:],

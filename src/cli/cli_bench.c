@@ -23,7 +23,7 @@ static tsw_status_t summarise(const tsw_record_t *record, tsw_summary_t *summary
         return tsw_err_nomem(err);
     for (size_t i = 0; i < record->sample_count; i++)
         if (record->samples[i].stage != TSW_STAGE_WARMUP)
-            values[count++] = (double)record->samples[i].interval_ns / record->launches;
+            values[count++] = tsw_sample_ns(&record->samples[i]);
     *summary_p = tsw_stats_summary(values, count);
     tsw_free(values);
     return TSW_OK;

@@ -43,7 +43,7 @@ typedef struct {
     /* About to run config index (so that a death can be blamed); -1: none. */
     void (*busy)(void *user, int32_t index);
     void (*round)(void *user, const tsw_round_t *round, const uint32_t *indices,
-                  const tsw_sample_t *samples, size_t count, uint32_t launches);
+                  const tsw_sample_t *samples, size_t count);
 } tsw_measure_sink_t;
 
 /* TSW_ERR_DEVICE_MEMORY when the buffers do not fit; TSW_ERR_INPUT or TSW_ERR_OVERFLOW when an

@@ -8,6 +8,7 @@ typedef struct {
     tsw_policy_state_t *policy;
     tsw_launch_t *launches;
     uint64_t *interval_ns;
+    uint32_t *launch_counts; /* in each interval */
     tsw_sample_t *samples;
     uint32_t *live; /* also: the wave's configs */
 } rounds_t;
@@ -17,6 +18,7 @@ static void rounds_fini(rounds_t *rounds)
     tsw_policy_free(rounds->policy);
     tsw_free(rounds->launches);
     tsw_free(rounds->interval_ns);
+    tsw_free(rounds->launch_counts);
     tsw_free(rounds->samples);
     tsw_free(rounds->live);
 }
@@ -38,8 +40,10 @@ static tsw_status_t rounds_init(tsw_measure_t *measure, uint32_t first_round, ro
     size_t most = tsw_policy_wave_max(rounds->policy);
     rounds->launches = tsw_calloc(most, sizeof(*rounds->launches));
     rounds->interval_ns = tsw_calloc(most, sizeof(*rounds->interval_ns));
+    rounds->launch_counts = tsw_calloc(most, sizeof(*rounds->launch_counts));
     rounds->samples = tsw_calloc(most, sizeof(*rounds->samples));
-    if (rounds->launches == NULL || rounds->interval_ns == NULL || rounds->samples == NULL)
+    if (rounds->launches == NULL || rounds->interval_ns == NULL || rounds->launch_counts == NULL ||
+        rounds->samples == NULL)
         return tsw_err_nomem(err);
     return TSW_OK;
 }
@@ -72,10 +76,11 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         rounds->samples[i] = (tsw_sample_t){
             .interval_ns = rounds->interval_ns[i],
             .round = wave->round,
-            .stage = (uint16_t)wave->stage,
+            .launches = rounds->launch_counts[i],
+            .stage = (uint16_t)(i == wave->control_slot ? TSW_STAGE_CONTROL : wave->stage),
             .slot = (uint16_t)(i < UINT16_MAX ? i : UINT16_MAX),
         };
-    measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count, 1);
+    measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count);
 }
 
 static tsw_wave_mode_t mode_of(const tsw_measure_t *measure)
@@ -91,10 +96,12 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
     const tsw_device_ops_t *ops = measure->dev->ops;
     uint32_t number = wave->round;
     size_t finished = 0;
-    if (wave->stage == TSW_STAGE_ROUND)
+    if (wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED)
         number += measure->cell.policy.warmup_rounds;
-    for (size_t i = 0; i < wave->count; i++)
+    for (size_t i = 0; i < wave->count; i++) {
         rounds->launches[i] = entry_of(measure, wave->configs[i])->launch;
+        rounds->launch_counts[i] = 1;
+    }
     uint64_t start_ns = tsw_measure_now_ns(measure);
     tsw_status_t status =
         ops->wave(measure->dev, rounds->launches, wave->count, mode_of(measure), number,
@@ -108,7 +115,7 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
                                  TSW_OUTCOME_LAUNCH_FAILED, err);
     }
     report_round(measure, rounds, wave, start_ns, duration_ns);
-    tsw_policy_report(rounds->policy, rounds->interval_ns, 1, duration_ns);
+    tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts, duration_ns);
     return TSW_OK;
 }
 

@@ -101,6 +101,7 @@ void tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p)
     bool warmup = !is_fixed(state) && state->warmups_done < state->policy.warmup_rounds;
     tsw_wave_t wave = {
         .stage = warmup ? TSW_STAGE_WARMUP : TSW_STAGE_ROUND,
+        .kind = TSW_WAVE_KIND_CELL,
         .round = warmup ? state->warmups_done : state->next_round,
         .configs = state->wave,
     };
@@ -109,11 +110,13 @@ void tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p)
     if (!over)
         wave.count =
             is_fixed(state) ? fixed_wave(state) : shuffled_wave(state, wave.stage, wave.round);
+    wave.launches = wave.stage == TSW_STAGE_ROUND ? 0 : 1;
+    wave.control_slot = wave.count;
     *wave_p = wave;
 }
 
-void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns, uint32_t launches,
-                       uint64_t elapsed_ns)
+void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns,
+                       const uint32_t *launches, uint64_t elapsed_ns)
 {
     (void)interval_ns; /* rounds decides by counts alone; racing will look */
     (void)launches;

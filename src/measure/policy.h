@@ -7,11 +7,22 @@
 
 typedef struct tsw_policy_state tsw_policy_state_t;
 
+/* How a wave treats the L2 cache and what one of its intervals is. */
+typedef enum {
+    TSW_WAVE_KIND_CELL,  /* the cell's cache mode; graphs of N launches for short kernels */
+    TSW_WAVE_KIND_FLUSH, /* the L2 flushed before each launch */
+    TSW_WAVE_KIND_HOT,   /* neither flushed nor rotated */
+    TSW_WAVE_KIND_QUEUE, /* N plain launches in one interval, hot */
+} tsw_wave_kind_t;
+
 typedef struct {
     tsw_stage_t stage;
+    tsw_wave_kind_t kind;
     uint32_t round;          /* counted within its stage, from 0 */
+    uint32_t launches;       /* per interval; 0: as many as the duration of a launch asks for */
     const uint32_t *configs; /* indices in order of launch; borrowed until the next call */
     size_t count;            /* 0: stop */
+    size_t control_slot;     /* a second sample of a config, stage control; count: none */
 } tsw_wave_t;
 
 /* live: config indices that take part, copied. cell: seeds the order. Protocol rounds: the warm-up
@@ -26,9 +37,10 @@ void tsw_policy_free(tsw_policy_state_t *state);
 size_t tsw_policy_wave_max(const tsw_policy_state_t *state);
 /* Until a wave is reported it comes again, without the configs that were dropped. */
 void tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p);
-/* What came back of the last wave: interval per launch, in its order. */
-void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns, uint32_t launches,
-                       uint64_t elapsed_ns);
+/* What came back of the last wave, in its order: intervals, and the launches in each. elapsed_ns:
+ * of the whole wave. */
+void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns,
+                       const uint32_t *launches, uint64_t elapsed_ns);
 /* A config ended (failed) and takes no further part. */
 void tsw_policy_drop(tsw_policy_state_t *state, uint32_t config);
 

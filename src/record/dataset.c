@@ -197,21 +197,30 @@ static void hash_f64(tsw_hash_t *hash, double value)
     tsw_hash_bytes(hash, &value, sizeof(value));
 }
 
+static void hash_sample(tsw_hash_t *hash, const tsw_sample_t *sample)
+{
+    const uint64_t words[] = {
+        sample->interval_ns,
+        (uint64_t)sample->round << 32 | sample->launches,
+        (uint64_t)sample->stage << 16 | sample->slot,
+    };
+    tsw_hash_bytes(hash, words, sizeof(words));
+}
+
 static void hash_record(tsw_hash_t *hash, const tsw_record_t *record, const char *config)
 {
-    _Static_assert(sizeof(tsw_sample_t) == 16, "samples are hashed as bytes: no padding");
     tsw_hash_text(hash, config);
     tsw_hash_i64(hash, record->config_index);
     tsw_hash_text(hash, tsw_outcome_name(record->outcome));
     tsw_hash_i64(hash, record->alias_of);
-    tsw_hash_i64(hash, record->launches);
     tsw_hash_i64(hash, record->dynamic_shared_bytes);
     for (int i = 0; i < 3; i++) {
         tsw_hash_i64(hash, record->grid[i]);
         tsw_hash_i64(hash, record->block[i]);
     }
     hash_key(hash, record->build.cubin_key);
-    tsw_hash_bytes(hash, record->samples, record->sample_count * sizeof(record->samples[0]));
+    for (size_t i = 0; i < record->sample_count; i++)
+        hash_sample(hash, &record->samples[i]);
 }
 
 static void hash_cell(tsw_hash_t *hash, const tsw_cell_result_t *cell)

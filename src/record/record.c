@@ -2,6 +2,26 @@
 
 #include "base/mem.h"
 
+static const char *const stage_names[] = {
+    "warmup", "round", "fixed", "early", "final", "control",
+};
+_Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == TSW_STAGE_COUNT, "a name each");
+
+bool tsw_stage_decides(tsw_stage_t stage)
+{
+    return stage == TSW_STAGE_ROUND || stage == TSW_STAGE_FINAL;
+}
+
+const char *tsw_stage_name(tsw_stage_t stage)
+{
+    return (size_t)stage < TSW_STAGE_COUNT ? stage_names[stage] : "?";
+}
+
+double tsw_sample_ns(const tsw_sample_t *sample)
+{
+    return sample->launches > 0 ? (double)sample->interval_ns / sample->launches : 0.0;
+}
+
 void tsw_record_fini(tsw_record_t *record)
 {
     tsw_free(record->samples);

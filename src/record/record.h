@@ -17,16 +17,29 @@
 typedef enum {
     TSW_STAGE_WARMUP, /* kept, never decides */
     TSW_STAGE_ROUND,
-    TSW_STAGE_FIXED, /* bench --fixed */
+    TSW_STAGE_FIXED,   /* bench --fixed */
+    TSW_STAGE_EARLY,   /* single launches that only drop the hopeless: compared among themselves */
+    TSW_STAGE_FINAL,   /* rounds of the last few; decides as rounds do */
+    TSW_STAGE_CONTROL, /* a second sample of the leader in a final round: kept, never decides */
+    TSW_STAGE_COUNT,
 } tsw_stage_t;
+
+/* Whether samples of the stage decide the winner. All stages but the warm-up share one numbering:
+ * a round has one stage (control besides final). */
+bool tsw_stage_decides(tsw_stage_t stage);
+const char *tsw_stage_name(tsw_stage_t stage); /* "warmup"; "?": none */
 
 /* One timed interval of `launches` launches of one config. */
 typedef struct {
     uint64_t interval_ns;
     uint32_t round;
+    uint32_t launches;
     uint16_t stage; /* tsw_stage_t */
     uint16_t slot;  /* position within the round */
 } tsw_sample_t;
+
+/* Time per launch; 0 when the sample has no launches. */
+double tsw_sample_ns(const tsw_sample_t *sample);
 
 /* What the compiler made; read from the cubin without a GPU. */
 typedef struct {
@@ -73,7 +86,6 @@ typedef struct {
     tsw_outcome_t outcome;
     char detail[TSW_DETAIL_MAX];
     uint32_t alias_of; /* config_index, for outcome alias */
-    uint32_t launches; /* per sample */
     uint32_t grid[3];
     uint32_t block[3];
     uint32_t dynamic_shared_bytes;

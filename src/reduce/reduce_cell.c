@@ -42,16 +42,17 @@ static int compare_timed(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-static bool is_decisive(const tsw_record_t *record, const tsw_sample_t *sample)
+static bool is_decisive(const tsw_sample_t *sample)
 {
-    return sample->stage == TSW_STAGE_ROUND && sample->interval_ns > 0 && record->launches > 0;
+    return tsw_stage_decides((tsw_stage_t)sample->stage) && sample->interval_ns > 0 &&
+           sample->launches > 0;
 }
 
 static size_t decisive_count(const tsw_record_t *record)
 {
     size_t n = 0;
     for (size_t i = 0; i < record->sample_count; i++)
-        n += is_decisive(record, &record->samples[i]);
+        n += is_decisive(&record->samples[i]);
     return n;
 }
 
@@ -66,9 +67,8 @@ static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
     size_t at = 0;
     for (size_t i = 0; i < record->sample_count; i++) {
         const tsw_sample_t *sample = &record->samples[i];
-        if (is_decisive(record, sample))
-            timed[at++] = (timed_t){sample->round, sample->slot,
-                                    (double)sample->interval_ns / record->launches};
+        if (is_decisive(sample))
+            timed[at++] = (timed_t){sample->round, sample->slot, tsw_sample_ns(sample)};
     }
     qsort(timed, n, sizeof(*timed), compare_timed);
     series_t *series = &w->series[index];

@@ -38,8 +38,9 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
         return tsw_err_nomem(err);
     size_t count = 0;
     for (size_t i = 0; i < record->sample_count; i++) {
-        if (record->samples[i].stage != TSW_STAGE_WARMUP && record->launches > 0)
-            ns[count++] = record->samples[i].interval_ns / record->launches;
+        const tsw_sample_t *sample = &record->samples[i];
+        if (tsw_stage_decides((tsw_stage_t)sample->stage) && sample->launches > 0)
+            ns[count++] = sample->interval_ns / sample->launches;
     }
     *ns_p = ns;
     *count_p = count;

@@ -103,8 +103,7 @@ static tsw_status_t on_round(tsw_run_t *run, const uint8_t *body, size_t size, t
     tsw_msg_round_t msg = {0};
     tsw_status_t status = tsw_get_msg_round(body, size, &msg, err);
     if (status == TSW_OK)
-        TSW_RUN_LANE(run, tsw_lane_round, &msg.round, msg.indices, msg.samples, msg.count,
-                     msg.launches);
+        TSW_RUN_LANE(run, tsw_lane_round, &msg.round, msg.indices, msg.samples, msg.count);
     tsw_msg_round_fini(&msg);
     return status;
 }

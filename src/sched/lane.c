@@ -386,7 +386,7 @@ static bool can_take_round(const tsw_lane_cell_t *cell, const uint32_t *config_i
 
 tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
                             const uint32_t *config_indices, const tsw_sample_t *samples, size_t n,
-                            uint32_t launches, tsw_lane_actions_t *out, tsw_err_t *err)
+                            tsw_lane_actions_t *out, tsw_err_t *err)
 {
     tsw_lane_cell_t *cell = NULL;
     tsw_status_t status = begun_cell(lane, &cell, err);
@@ -402,7 +402,6 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
     result->rounds[result->round_count++] = *round;
     for (size_t i = 0; i < n; i++) {
         tsw_record_t *record = &result->records[config_indices[i]];
-        record->launches = launches;
         status = tsw_record_add_sample(record, &samples[i], err);
         if (status != TSW_OK)
             return status;

@@ -101,7 +101,7 @@ tsw_status_t tsw_lane_cell_failed(tsw_lane_t *lane, tsw_outcome_t outcome, const
 /* One finished round: samples of configs config_indices[0..n). */
 tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
                             const uint32_t *config_indices, const tsw_sample_t *samples, size_t n,
-                            uint32_t launches, tsw_lane_actions_t *out, tsw_err_t *err);
+                            tsw_lane_actions_t *out, tsw_err_t *err);
 tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, uint64_t busy_ns,
                                  tsw_lane_actions_t *out, tsw_err_t *err);
 /* The worker is gone. culprit: the config that it was busy with, -1: none. outcome: what that

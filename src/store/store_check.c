@@ -89,6 +89,9 @@ static void check_derived(const tsw_tables_t *tables, size_t index, double *scra
             tsw_fault(faults, "/records[%zu]: %s is %.17g, its samples give %.17g", index,
                       columns[i].name, columns[i].stored, columns[i].derived);
     }
+    if (row->launches != again.launches)
+        tsw_fault(faults, "/records[%zu]: launches is %u, its last sample has %u", index,
+                  row->launches, again.launches);
     if (row->n_warmup != again.n_warmup)
         tsw_fault(faults, "/records[%zu]: n_warmup is %llu, its samples give %llu", index,
                   (unsigned long long)row->n_warmup, (unsigned long long)again.n_warmup);
@@ -97,12 +100,16 @@ static void check_derived(const tsw_tables_t *tables, size_t index, double *scra
 static void check_samples(const tsw_tables_t *tables, size_t index, tsw_faults_t *faults)
 {
     const tsw_record_row_t *row = tsw_rows_at(&tables->records, index);
-    if (row->n_samples > 0 && row->launches == 0)
-        tsw_fault(faults, "/records[%zu]: has samples of 0 launches", index);
     for (uint64_t i = row->first_sample; i < row->first_sample + row->n_samples; i++) {
-        if (tables->samples[i].stage > TSW_STAGE_FIXED) {
+        const tsw_sample_t *sample = &tables->samples[i];
+        if (sample->stage >= TSW_STAGE_COUNT) {
             tsw_fault(faults, "/samples/stage[%llu]: %u is no stage", (unsigned long long)i,
-                      tables->samples[i].stage);
+                      sample->stage);
+            return;
+        }
+        if (sample->launches == 0) {
+            tsw_fault(faults, "/samples/launches[%llu]: a sample of 0 launches",
+                      (unsigned long long)i);
             return;
         }
     }

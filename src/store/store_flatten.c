@@ -99,7 +99,6 @@ static tsw_status_t add_record(flatten_t *flat, uint32_t cell, const tsw_record_
     row.config_index = record->config_index;
     row.outcome = (uint8_t)record->outcome;
     row.alias_of = record->alias_of;
-    row.launches = record->launches;
     memcpy(row.grid, record->grid, sizeof(row.grid));
     memcpy(row.block, record->block, sizeof(row.block));
     row.dynamic_shared_bytes = record->dynamic_shared_bytes;

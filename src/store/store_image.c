@@ -55,19 +55,21 @@ static tsw_status_t put_words(hid_t file, const char *dataset_name, const char *
 
 static tsw_status_t put_all_words(hid_t file, tsw_err_t *err)
 {
-    static const char *const stages[] = {"warmup", "round", "fixed"};
+    const char *stages[TSW_STAGE_COUNT];
     static const char *const cache_modes[] = {"cold", "hot"};
     const char *outcomes[TSW_OUTCOME_COUNT];
     for (int i = 0; i < TSW_OUTCOME_COUNT; i++)
         outcomes[i] = tsw_outcome_name((tsw_outcome_t)i);
+    for (int i = 0; i < TSW_STAGE_COUNT; i++)
+        stages[i] = tsw_stage_name((tsw_stage_t)i);
     tsw_status_t status =
         put_words(file, "records", "outcome_names", outcomes, TSW_OUTCOME_COUNT, err);
     if (status == TSW_OK)
         status = put_words(file, "cells", "cache_mode_names", cache_modes, 2, err);
     if (status == TSW_OK)
-        status = put_words(file, "rounds", "stage_names", stages, 3, err);
+        status = put_words(file, "rounds", "stage_names", stages, TSW_STAGE_COUNT, err);
     if (status == TSW_OK)
-        status = put_words(file, "samples/stage", "stage_names", stages, 3, err);
+        status = put_words(file, "samples/stage", "stage_names", stages, TSW_STAGE_COUNT, err);
     return status;
 }
 

@@ -11,13 +11,15 @@ typedef struct {
     const char *name;
     size_t offset, size;
     const char *unit;
+    bool optional; /* not in files of version 1.0 */
 } member_t;
 
 static const member_t members[] = {
-    {"interval_ns", offsetof(tsw_sample_t, interval_ns), 8, "ns"},
-    {"round", offsetof(tsw_sample_t, round), 4, NULL},
-    {"stage", offsetof(tsw_sample_t, stage), 2, NULL},
-    {"slot", offsetof(tsw_sample_t, slot), 2, NULL},
+    {"interval_ns", offsetof(tsw_sample_t, interval_ns), 8, "ns", false},
+    {"round", offsetof(tsw_sample_t, round), 4, NULL, false},
+    {"launches", offsetof(tsw_sample_t, launches), 4, NULL, true},
+    {"stage", offsetof(tsw_sample_t, stage), 2, NULL, false},
+    {"slot", offsetof(tsw_sample_t, slot), 2, NULL, false},
 };
 #define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
 
@@ -107,6 +109,17 @@ static tsw_status_t get_member(hid_t group, const member_t *member, tsw_tables_t
     return status;
 }
 
+/* Version 1.0 has one number of launches per record. */
+static void spread_launches(tsw_tables_t *tables)
+{
+    for (size_t r = 0; r < tables->records.count; r++) {
+        const tsw_record_row_t *row = tsw_rows_at(&tables->records, r);
+        for (uint64_t i = 0; i < row->n_samples && row->first_sample + i < tables->sample_count;
+             i++)
+            tables->samples[row->first_sample + i].launches = row->launches;
+    }
+}
+
 tsw_status_t tsw_samples_get(hid_t file, tsw_tables_t *tables, tsw_err_t *err)
 {
     hid_t group = H5Gopen2(file, "samples", H5P_DEFAULT);
@@ -114,8 +127,12 @@ tsw_status_t tsw_samples_get(hid_t file, tsw_tables_t *tables, tsw_err_t *err)
         return tsw_h5_fail(err, TSW_ERR_CORRUPT, "samples");
     tsw_status_t status = TSW_OK;
     size_t count = SIZE_MAX;
-    for (size_t i = 0; status == TSW_OK && i < MEMBER_COUNT; i++)
-        status = get_member(group, &members[i], tables, &count, err);
+    for (size_t i = 0; status == TSW_OK && i < MEMBER_COUNT; i++) {
+        if (!members[i].optional || H5Lexists(group, members[i].name, H5P_DEFAULT) > 0)
+            status = get_member(group, &members[i], tables, &count, err);
+        else
+            spread_launches(tables);
+    }
     H5Gclose(group);
     return status;
 }

@@ -44,7 +44,6 @@ static tsw_status_t take_record(const tsw_tables_t *tables, const tsw_record_row
     record->outcome = (tsw_outcome_t)row->outcome;
     SET_TEXT(record->detail, row->detail);
     record->alias_of = row->alias_of;
-    record->launches = row->launches;
     memcpy(record->grid, row->grid, sizeof(record->grid));
     memcpy(record->block, row->block, sizeof(record->block));
     record->dynamic_shared_bytes = row->dynamic_shared_bytes;

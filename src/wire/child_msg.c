@@ -355,7 +355,6 @@ tsw_status_t tsw_get_msg_state(const void *body, size_t size, tsw_msg_state_t *m
 void tsw_put_msg_round(tsw_buf_t *out, const tsw_msg_round_t *msg)
 {
     tsw_put_round(out, &msg->round);
-    tsw_put_u32(out, msg->launches);
     tsw_put_u64(out, msg->count);
     for (size_t i = 0; i < msg->count; i++) {
         tsw_put_u32(out, msg->indices[i]);
@@ -365,7 +364,7 @@ void tsw_put_msg_round(tsw_buf_t *out, const tsw_msg_round_t *msg)
 
 static void get_samples(tsw_reader_t *in, tsw_msg_round_t *msg)
 {
-    size_t count = tsw_get_count(in, 20);
+    size_t count = tsw_get_count(in, 24);
     if (count == 0)
         return;
     msg->indices = tsw_calloc(count, sizeof(*msg->indices));
@@ -387,7 +386,6 @@ tsw_status_t tsw_get_msg_round(const void *body, size_t size, tsw_msg_round_t *m
     tsw_reader_t in = tsw_reader(body, size);
     tsw_msg_round_t msg = {0};
     msg.round = tsw_get_round(&in);
-    msg.launches = tsw_get_u32(&in);
     get_samples(&in, &msg);
     tsw_status_t status = tsw_msg_done(&in, "round", err);
     if (status == TSW_OK)

@@ -156,7 +156,6 @@ tsw_status_t tsw_get_msg_state(const void *body, size_t size, tsw_msg_state_t *m
 
 typedef struct {
     tsw_round_t round;
-    uint32_t launches; /* per sample */
     uint32_t *indices; /* heap after get */
     tsw_sample_t *samples;
     size_t count;

@@ -4,9 +4,9 @@
 #include "base/mem.h"
 
 /* Bytes of the smallest packed form: bounds what a count may make us allocate. */
-#define SAMPLE_BYTES     16
+#define SAMPLE_BYTES     20
 #define ROUND_BYTES      56
-#define RECORD_MIN_BYTES 205
+#define RECORD_MIN_BYTES 201
 
 static void put_triple(tsw_buf_t *out, const uint32_t triple[3])
 {
@@ -34,6 +34,7 @@ void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample)
 {
     tsw_put_u64(out, sample->interval_ns);
     tsw_put_u32(out, sample->round);
+    tsw_put_u32(out, sample->launches);
     tsw_put_u32(out, (uint32_t)sample->stage << 16 | sample->slot);
 }
 
@@ -42,6 +43,7 @@ tsw_sample_t tsw_get_sample(tsw_reader_t *in)
     tsw_sample_t sample;
     sample.interval_ns = tsw_get_u64(in);
     sample.round = tsw_get_u32(in);
+    sample.launches = tsw_get_u32(in);
     uint32_t both = tsw_get_u32(in);
     sample.stage = (uint16_t)(both >> 16);
     sample.slot = (uint16_t)both;
@@ -158,7 +160,6 @@ static void put_record(tsw_buf_t *out, const tsw_record_t *record, const char *c
     tsw_put_u32(out, record->outcome);
     tsw_put_text(out, record->detail);
     tsw_put_u32(out, record->alias_of);
-    tsw_put_u32(out, record->launches);
     put_triple(out, record->grid);
     put_triple(out, record->block);
     tsw_put_u32(out, record->dynamic_shared_bytes);
@@ -179,7 +180,6 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     record->outcome = (tsw_outcome_t)get_limited(in, TSW_OUTCOME_COUNT - 1);
     tsw_get_text_into(in, record->detail, sizeof(record->detail));
     record->alias_of = tsw_get_u32(in);
-    record->launches = tsw_get_u32(in);
     get_triple(in, record->grid);
     get_triple(in, record->block);
     record->dynamic_shared_bytes = tsw_get_u32(in);

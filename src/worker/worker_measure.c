@@ -73,10 +73,10 @@ static void tell_busy(void *user, int32_t index)
 }
 
 static void tell_round(void *user, const tsw_round_t *round, const uint32_t *indices,
-                       const tsw_sample_t *samples, size_t count, uint32_t launches)
+                       const tsw_sample_t *samples, size_t count)
 {
     worker_t *worker = user;
-    tsw_msg_round_t msg = {.round = *round, .launches = launches, .count = count};
+    tsw_msg_round_t msg = {.round = *round, .count = count};
     /* The message's arrays are the reader's to write; packing only reads them. */
     memcpy(&msg.indices, &indices, sizeof(msg.indices));
     memcpy(&msg.samples, &samples, sizeof(msg.samples));

@@ -45,6 +45,7 @@ static void add_sample(tsw_record_t *record, uint64_t interval_ns, size_t round,
 {
     tsw_sample_t sample = {.interval_ns = interval_ns,
                            .round = (uint32_t)round,
+                           .launches = 4,
                            .stage = (uint16_t)stage,
                            .slot = (uint16_t)(record->config_index % 7)};
     must(tsw_record_add_sample(record, &sample, NULL) == TSW_OK);
@@ -69,7 +70,6 @@ static tsw_record_t make_record(const tsw_make_t *make, tsw_key_t cell_key, size
         .config_key = tsw_key_of_text(config),
         .config_index = (uint32_t)index,
         .outcome = TSW_OUTCOME_OK,
-        .launches = 4,
         .grid = {(uint32_t)(10 + index), 2, 1},
         .block = {128, 1, 1},
         .dynamic_shared_bytes = (uint32_t)(1024 * index),
@@ -206,9 +206,13 @@ static const char *build_difference(const tsw_build_facts_t *a, const tsw_build_
 static const char *sample_difference(const tsw_record_t *a, const tsw_record_t *b)
 {
     DIFFER_VALUE(sample_count);
-    if (a->sample_count > 0 &&
-        memcmp(a->samples, b->samples, a->sample_count * sizeof(a->samples[0])) != 0)
-        return "samples";
+    for (size_t i = 0; i < a->sample_count; i++) {
+        const tsw_sample_t *x = &a->samples[i];
+        const tsw_sample_t *y = &b->samples[i];
+        if (x->interval_ns != y->interval_ns || x->round != y->round ||
+            x->launches != y->launches || x->stage != y->stage || x->slot != y->slot)
+            return "samples";
+    }
     return NULL;
 }
 
@@ -220,7 +224,6 @@ static const char *record_difference(const tsw_record_t *a, const tsw_record_t *
     DIFFER_VALUE(outcome);
     DIFFER_TEXT(detail);
     DIFFER_VALUE(alias_of);
-    DIFFER_VALUE(launches);
     DIFFER_VALUE(grid);
     DIFFER_VALUE(block);
     DIFFER_VALUE(dynamic_shared_bytes);

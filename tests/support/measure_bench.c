@@ -59,10 +59,10 @@ static void on_busy(void *user, int32_t index)
 }
 
 static void on_round(void *user, const tsw_round_t *round, const uint32_t *indices,
-                     const tsw_sample_t *samples, size_t count, uint32_t launches)
+                     const tsw_sample_t *samples, size_t count)
 {
     bench_t *bench = user;
-    TSW_ASSERT(bench->round_count < BENCH_ROUNDS && launches == 1);
+    TSW_ASSERT(bench->round_count < BENCH_ROUNDS);
     for (size_t i = 0; i < count; i++) {
         TSW_ASSERT(indices[i] < BENCH_CONFIGS && samples[i].interval_ns > 0);
         TSW_ASSERT(samples[i].round == round->round && samples[i].stage == round->stage);

@@ -46,8 +46,7 @@ tsw_record_t *sample_dataset_record(tsw_cell_result_t *cell, const char *config,
     records[n] = (tsw_record_t){.cell_key = cell->key,
                                 .config_key = tsw_key_of_text(config),
                                 .config_index = (uint32_t)n,
-                                .outcome = outcome,
-                                .launches = 1};
+                                .outcome = outcome};
     cell->record_count = n + 1;
     return &records[n];
 }
@@ -55,7 +54,8 @@ tsw_record_t *sample_dataset_record(tsw_cell_result_t *cell, const char *config,
 void sample_dataset_sample(tsw_record_t *record, tsw_stage_t stage, uint32_t round,
                            uint64_t interval_ns)
 {
-    tsw_sample_t sample = {.interval_ns = interval_ns, .round = round, .stage = (uint16_t)stage};
+    tsw_sample_t sample = {
+        .interval_ns = interval_ns, .round = round, .launches = 1, .stage = (uint16_t)stage};
     TSW_ASSERT(tsw_record_add_sample(record, &sample, NULL) == TSW_OK);
 }
 

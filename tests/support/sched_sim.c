@@ -539,11 +539,11 @@ static tsw_status_t give_round(sim_t *sim, uint32_t r, const message_t *message,
         if (!rank->worker_configs[i])
             continue;
         indices[n] = i;
-        samples[n++] =
-            (tsw_sample_t){.interval_ns = 1000, .round = message->round, .stage = TSW_STAGE_ROUND};
+        samples[n++] = (tsw_sample_t){
+            .interval_ns = 1000, .round = message->round, .launches = 1, .stage = TSW_STAGE_ROUND};
     }
     tsw_round_t round = {.round = message->round, .stage = TSW_STAGE_ROUND};
-    tsw_status_t status = tsw_lane_round(rank->lane, &round, indices, samples, n, 1, actions, err);
+    tsw_status_t status = tsw_lane_round(rank->lane, &round, indices, samples, n, actions, err);
     tsw_free(indices);
     tsw_free(samples);
     return status;

@@ -33,7 +33,8 @@ static tsw_wave_t next(tsw_policy_state_t *state)
 static void report(tsw_policy_state_t *state)
 {
     uint64_t interval_ns[LIVE] = {0};
-    tsw_policy_report(state, interval_ns, 1, 1000000000u);
+    uint32_t launches[LIVE] = {0};
+    tsw_policy_report(state, interval_ns, launches, 1000000000u);
 }
 
 static void check_is_permutation(const tsw_wave_t *wave)

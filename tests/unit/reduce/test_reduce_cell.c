@@ -88,7 +88,9 @@ static void test_cell_times_are_per_launch(void **state)
     tsw_dataset_t dataset;
     tsw_cell_result_t *cell = new_cell(&dataset);
     sample_dataset_timed(cell, "T=1", 1000000);
-    sample_dataset_timed(cell, "T=2", 8000000)->launches = 10;
+    tsw_record_t *ten = sample_dataset_timed(cell, "T=2", 8000000);
+    for (size_t i = 0; i < ten->sample_count; i++)
+        ten->samples[i].launches = 10;
     tsw_reduction_t *r = reduced(&dataset);
     assert_int_equal(r->cells[0].winner, 1);
     assert_near(r->cells[0].configs[1].time_ns.min, 800000.0, 1e-6);

@@ -98,11 +98,10 @@ static void test_replay_when_recorded_then_outcomes_and_samples(void **state)
 {
     (void)state;
     const tsw_plan_variant_t *variant = &run.plan->variants[cell->variant];
-    tsw_sample_t samples[] = {{.interval_ns = 900, .stage = TSW_STAGE_WARMUP},
-                              {.interval_ns = 100, .stage = TSW_STAGE_ROUND},
-                              {.interval_ns = 102, .stage = TSW_STAGE_ROUND}};
+    tsw_sample_t samples[] = {{.interval_ns = 900, .launches = 2, .stage = TSW_STAGE_WARMUP},
+                              {.interval_ns = 100, .launches = 2, .stage = TSW_STAGE_ROUND},
+                              {.interval_ns = 102, .launches = 2, .stage = TSW_STAGE_ROUND}};
     tsw_record_t records[2] = {{.config_key = variant->configs[cell->configs[0]].key,
-                                .launches = 2,
                                 .samples = samples,
                                 .sample_count = 3},
                                {.config_key = variant->configs[cell->configs[1]].key,

@@ -118,11 +118,12 @@ static void round_of(fixture_t *f, tsw_stage_t stage, uint32_t number, const uin
     size_t n = 0;
     for (; configs[n] != UINT32_MAX; n++)
         samples[n] = (tsw_sample_t){.interval_ns = 1000 + configs[n],
+                                    .launches = 2,
                                     .round = number,
                                     .stage = (uint16_t)stage,
                                     .slot = (uint16_t)n};
     f->actions.count = 0;
-    assert_int_equal(tsw_lane_round(f->lane, &round, configs, samples, n, 2, &f->actions, &f->err),
+    assert_int_equal(tsw_lane_round(f->lane, &round, configs, samples, n, &f->actions, &f->err),
                      TSW_OK);
 }
 
@@ -243,7 +244,7 @@ static void test_a_good_cell_goes_from_lease_to_result(void **state)
         assert_int_equal(record->config_index, i);
         assert_int_equal(record->sample_count, 2);
         assert_int_equal(record->samples[1].interval_ns, 1000 + i);
-        assert_int_equal(record->launches, 2);
+        assert_int_equal(record->samples[1].launches, 2);
         assert_int_equal(record->build.registers, 32 + i);
         assert_int_equal(record->grid[0], 7);
         assert_int_equal(record->block[0], 128);
@@ -387,7 +388,7 @@ static void test_a_wrong_config_is_never_timed(void **state)
     tsw_round_t round = {.stage = TSW_STAGE_ROUND};
     tsw_sample_t sample = {.stage = TSW_STAGE_ROUND};
     uint32_t config = 1;
-    assert_int_equal(tsw_lane_round(f.lane, &round, &config, &sample, 1, 1, &f.actions, &f.err),
+    assert_int_equal(tsw_lane_round(f.lane, &round, &config, &sample, 1, &f.actions, &f.err),
                      TSW_ERR_BUG);
     round_of(&f, TSW_STAGE_ROUND, 0, (const uint32_t[]){2, 0, UINT32_MAX});
     timed(&f);
@@ -765,7 +766,7 @@ static bool run_with_failure(tsw_plan_t *plan, long n)
     if (status == TSW_OK)
         status = tsw_lane_config_state(f.lane, 0, TSW_OUTCOME_OK, NULL, NULL, &f.actions, &f.err);
     if (status == TSW_OK)
-        status = tsw_lane_round(f.lane, &round, &config, &sample, 1, 1, &f.actions, &f.err);
+        status = tsw_lane_round(f.lane, &round, &config, &sample, 1, &f.actions, &f.err);
     if (status == TSW_OK)
         status = tsw_lane_cell_timed(f.lane, 0, 0, &f.actions, &f.err);
     tsw_mem_fail_at(0);

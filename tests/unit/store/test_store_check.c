@@ -200,7 +200,12 @@ static void wrong_stage(tsw_tables_t *tables)
 
 static void no_launches(tsw_tables_t *tables)
 {
-    record_row(tables, 0)->launches = 0;
+    tables->samples[1].launches = 0;
+}
+
+static void wrong_launches(tsw_tables_t *tables)
+{
+    record_row(tables, 0)->launches = 9;
 }
 
 static void test_derived_columns_are_recomputed(void **state)
@@ -209,7 +214,8 @@ static void test_derived_columns_are_recomputed(void **state)
     assert_reports(wrong_median, "/records[0]: median_ns is 25");
     assert_reports(wrong_warmup, "/records[0]: n_warmup is 0, its samples give 2");
     assert_reports(wrong_stage, "/samples/stage[4]: 7 is no stage");
-    assert_reports(no_launches, "/records[0]: has samples of 0 launches");
+    assert_reports(no_launches, "/samples/launches[1]: a sample of 0 launches");
+    assert_reports(wrong_launches, "/records[0]: launches is 9, its last sample has 4");
 }
 
 static void never_timed(tsw_tables_t *tables)
@@ -345,11 +351,34 @@ static void test_another_major_version_is_refused(void **state)
     tsw_run_meta_t copy = {0};
     tsw_err_t err = TSW_ERR_INIT;
     assert_int_equal(tsw_meta_get(file, &copy, &err), TSW_ERR_VERSION);
-    assert_string_equal(err.text, "schema version 2.0; this tilesweep reads version 1");
+    assert_string_equal(err.text, "schema version 2.1; this tilesweep reads version 1");
     tsw_h5_close_file(file);
     tsw_buf_fini(&bytes);
     tsw_run_meta_fini(&copy);
     tsw_run_meta_fini(&meta);
+}
+
+/* Files of version 1.0 have no launches per sample. */
+static void test_launches_of_old_files_come_from_records(void **state)
+{
+    (void)state;
+    hid_t file = H5I_INVALID_HID;
+    tsw_dataset_t dataset = tsw_make_dataset(&small);
+    tsw_tables_t tables = {0};
+    assert_int_equal(tsw_tables_flatten(&dataset, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_h5_create_image(&file, NULL), TSW_OK);
+    assert_int_equal(tsw_samples_put(file, &tables, NULL), TSW_OK);
+    assert_true(H5Ldelete(file, "samples/launches", H5P_DEFAULT) >= 0);
+    size_t count = tables.sample_count;
+    tsw_free(tables.samples);
+    tables.samples = NULL;
+    assert_int_equal(tsw_samples_get(file, &tables, NULL), TSW_OK);
+    assert_int_equal(tables.sample_count, count);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(tables.samples[i].launches, 4);
+    tsw_tables_fini(&tables);
+    tsw_h5_close_file(file);
+    tsw_dataset_fini(&dataset);
 }
 
 /* Tables of another layout than ours. */
@@ -408,6 +437,7 @@ int main(void)
         cmocka_unit_test(test_folders_are_checked_file_by_file),
         cmocka_unit_test(test_a_missing_file_is_an_error_not_a_fault),
         cmocka_unit_test(test_another_major_version_is_refused),
+        cmocka_unit_test(test_launches_of_old_files_come_from_records),
         cmocka_unit_test(test_other_layouts_are_refused),
     };
     return cmocka_run_group_tests(tests, make_dir, remove_dir);

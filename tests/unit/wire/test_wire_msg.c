@@ -230,13 +230,10 @@ static tsw_status_t check_state(const void *body, size_t size, tsw_err_t *err)
 static void fill_round(tsw_buf_t *out)
 {
     uint32_t indices[] = {7, 8};
-    tsw_sample_t samples[] = {{.interval_ns = 10, .round = 3, .slot = 0},
+    tsw_sample_t samples[] = {{.interval_ns = 10, .round = 3, .launches = 5, .slot = 0},
                               {.interval_ns = 11, .round = 3, .stage = 1, .slot = 1}};
-    tsw_msg_round_t msg = {.round = {.round = 3, .stage = 1},
-                           .launches = 5,
-                           .indices = indices,
-                           .samples = samples,
-                           .count = 2};
+    tsw_msg_round_t msg = {
+        .round = {.round = 3, .stage = 1}, .indices = indices, .samples = samples, .count = 2};
     tsw_put_msg_round(out, &msg);
 }
 
@@ -246,7 +243,7 @@ static tsw_status_t check_round(const void *body, size_t size, tsw_err_t *err)
     tsw_status_t status = tsw_get_msg_round(body, size, &msg, err);
     if (status == TSW_OK) {
         assert_int_equal(msg.round.round, 3);
-        assert_int_equal(msg.launches, 5);
+        assert_int_equal(msg.samples[0].launches, 5);
         assert_int_equal(msg.count, 2);
         assert_int_equal(msg.indices[1], 8);
         assert_int_equal(msg.samples[1].interval_ns, 11);
