@@ -16,6 +16,8 @@ typedef struct cu_module *cu_module_t;
 typedef struct cu_function *cu_function_t;
 typedef struct cu_stream *cu_stream_t;
 typedef struct cu_event *cu_event_t;
+typedef struct cu_graph *cu_graph_t;
+typedef struct cu_graph_exec *cu_graph_exec_t;
 typedef struct {
     unsigned char bytes[16];
 } cu_uuid_t;
@@ -41,6 +43,7 @@ enum { /* of CUfunction_attribute */
 enum {
     CU_STREAM_NON_BLOCKING_FLAG = 1,
     CU_HOST_ALLOC_DEVICE_MAP = 2,
+    CU_CAPTURE_RELAXED = 2,
 };
 
 /* X(member, symbol, parameters) */
@@ -93,6 +96,14 @@ enum {
       (cu_function_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                  \
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
        cu_stream_t stream, void **params, void **extra))                                           \
+    X(stream_begin_capture, "cuStreamBeginCapture_v2", (cu_stream_t stream, int mode))             \
+    X(stream_end_capture, "cuStreamEndCapture", (cu_stream_t stream, cu_graph_t * graph_p))        \
+    X(graph_destroy, "cuGraphDestroy", (cu_graph_t graph))                                         \
+    X(graph_instantiate, "cuGraphInstantiateWithFlags",                                            \
+      (cu_graph_exec_t * exec_p, cu_graph_t graph, unsigned long long flags))                      \
+    X(graph_upload, "cuGraphUpload", (cu_graph_exec_t exec, cu_stream_t stream))                   \
+    X(graph_exec_destroy, "cuGraphExecDestroy", (cu_graph_exec_t exec))                            \
+    X(graph_launch, "cuGraphLaunch", (cu_graph_exec_t exec, cu_stream_t stream))                   \
     X(profiler_start, "cuProfilerStart", (void))                                                   \
     X(profiler_stop, "cuProfilerStop", (void))
 

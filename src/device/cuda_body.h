@@ -7,8 +7,8 @@
 #include "device/nvml.h"
 #include "device/tool_values.h"
 
-/* Samples queued at a time: 5 commands each, below the 1,000 or so at which the driver blocks. */
-#define TSW_CUDA_BATCH 150
+/* Pairs of events: shots that can be in the stream at a time. */
+#define TSW_CUDA_EVENTS 150
 
 typedef enum {
     TSW_TOOL_FILL,
@@ -23,7 +23,7 @@ typedef enum {
 /* Host memory that the device sees. */
 typedef struct {
     uint32_t gate;     /* ticket of the last gate that may open */
-    uint32_t progress; /* how far a batch came, where the driver can write it: cuda_wave.c */
+    uint32_t progress; /* how far a wave came, where the driver can write it: cuda_wave.c */
     uint64_t results[TOOL_RESULT_COUNT];
 } tsw_cuda_shared_t;
 
@@ -37,8 +37,8 @@ typedef struct {
     cu_stream_t stream;
     cu_module_t tool;
     cu_function_t tool_kernels[TSW_TOOL_KERNEL_COUNT];
-    cu_event_t starts[TSW_CUDA_BATCH];
-    cu_event_t ends[TSW_CUDA_BATCH];
+    cu_event_t starts[TSW_CUDA_EVENTS];
+    cu_event_t ends[TSW_CUDA_EVENTS];
     cu_event_t done; /* end of anything else */
     volatile tsw_cuda_shared_t *shared;
     cu_address_t shared_address;
@@ -48,7 +48,8 @@ typedef struct {
     int shared_optin_bytes;
     bool has_memory_ops;
     bool lost;       /* sticky error or time-out: every further call could block, so none is made */
-    uint32_t ticket; /* number of the batch */
+    uint32_t ticket; /* number of the last gate */
+    uint32_t shots;  /* that waves were to run so far */
     uint64_t held, peak;
 } tsw_cuda_t;
 
@@ -82,6 +83,9 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
 
 /* Queue a launch. */
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
+
+/* Queue all launches of a graph. */
+tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_graph_t *graph, tsw_err_t *err);
 
 /* Backoff between two looks at the device: spins first, then sleeps for 20 us a time. */
 typedef struct {
@@ -117,8 +121,11 @@ tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t s
 void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
 tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                           tsw_err_t *err);
-tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
-                           tsw_wave_mode_t mode, uint32_t round, double timeout_s,
-                           uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
+                                uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
+void tsw_cuda_graph_free(tsw_device_t *dev, tsw_graph_t *graph);
+tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                           const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
+                           tsw_err_t *err);
 
 #endif

@@ -107,7 +107,7 @@ static tsw_status_t make_event(tsw_cuda_t *cuda, cu_event_t *event_p, tsw_err_t 
 static tsw_status_t open_events(tsw_cuda_t *cuda, tsw_err_t *err)
 {
     tsw_status_t status = make_event(cuda, &cuda->done, err);
-    for (size_t i = 0; i < TSW_CUDA_BATCH && status == TSW_OK; i++) {
+    for (size_t i = 0; i < TSW_CUDA_EVENTS && status == TSW_OK; i++) {
         status = make_event(cuda, &cuda->starts[i], err);
         if (status == TSW_OK)
             status = make_event(cuda, &cuda->ends[i], err);
@@ -152,7 +152,7 @@ static void release(tsw_cuda_t *cuda)
 {
     tsw_cuda_api_t *api = &cuda->api;
     destroy_event(cuda, cuda->done);
-    for (size_t i = 0; i < TSW_CUDA_BATCH; i++) {
+    for (size_t i = 0; i < TSW_CUDA_EVENTS; i++) {
         destroy_event(cuda, cuda->starts[i]);
         destroy_event(cuda, cuda->ends[i]);
     }
@@ -261,6 +261,8 @@ static const tsw_device_ops_t cuda_ops = {
     .kernel_load = tsw_cuda_kernel_load,
     .kernel_unload = tsw_cuda_kernel_unload,
     .run = tsw_cuda_run,
+    .graph_new = tsw_cuda_graph_new,
+    .graph_free = tsw_cuda_graph_free,
     .wave = tsw_cuda_wave,
     .telemetry = telemetry,
     .now_ns = now_ns,

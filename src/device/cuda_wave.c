@@ -1,4 +1,5 @@
-/* Waves: launches queued behind a gate, each between two events of its own. */
+/* Waves: shots queued one behind the other, each between two events of its own. A window of them is
+ * in the stream at a time, so that the driver never blocks, and the device never waits for us. */
 #include "device/cuda_body.h"
 
 #include <math.h>
@@ -6,168 +7,214 @@
 /* A gate that nobody opens gives way by itself, so that a queue behind it cannot hang. */
 static const uint64_t gate_limit_ns = 500000000;
 
+/* Commands in the stream; the driver blocks at 1,000 or so. */
+static const size_t window = 800;
+
 typedef struct {
-    const tsw_launch_t *launches;
+    tsw_cuda_t *cuda;
+    const tsw_shot_t *shots;
     size_t count;
-    tsw_wave_mode_t mode;
-    double timeout_s;
-    size_t queued; /* launches whose end event is in the stream */
-} batch_t;
+    const tsw_wave_plan_t *plan;
+    uint64_t *interval_ns;
+    size_t queued, ended; /* shots */
+    size_t commands;      /* of the shots that are queued and not yet known to have ended */
+    uint32_t base;        /* of the progress words of this wave */
+    bool is_held;         /* a closed gate stands before all this */
+} queue_t;
 
-/* Launches that ended by what the device wrote itself: it says which batch, since the last word of
- * the batch before may arrive late. */
-enum { PROGRESS_UNIT = 1024 };
-_Static_assert(TSW_CUDA_BATCH < PROGRESS_UNIT, "a batch fits");
-
-static uint32_t progress_word(const tsw_cuda_t *cuda, size_t ended)
+static size_t commands_of(const tsw_shot_t *shot)
 {
-    return cuda->ticket * PROGRESS_UNIT + (uint32_t)ended;
+    return 5 + (size_t)shot->repeat;
 }
 
-static size_t progress_of(const tsw_cuda_t *cuda)
+static cu_event_t start_of(const queue_t *queue, size_t i)
 {
-    uint32_t ended = cuda->shared->progress - progress_word(cuda, 0);
-    return ended < PROGRESS_UNIT ? ended : 0;
+    return queue->cuda->starts[i % TSW_CUDA_EVENTS];
 }
 
-static tsw_status_t queue_gate(tsw_cuda_t *cuda, tsw_err_t *err)
+static cu_event_t end_of(const queue_t *queue, size_t i)
 {
+    return queue->cuda->ends[i % TSW_CUDA_EVENTS];
+}
+
+static tsw_status_t record(tsw_cuda_t *cuda, cu_event_t event, tsw_err_t *err)
+{
+    return tsw_cuda_call(cuda, cuda->api.event_record(event, cuda->stream), "cuEventRecord", err);
+}
+
+/* ---- the gate: what is behind it is queued before it runs ---- */
+
+static tsw_status_t queue_gate(queue_t *queue, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = queue->cuda;
     cu_address_t flag = cuda->shared_address + offsetof(tsw_cuda_shared_t, gate);
-    uint32_t ticket = cuda->ticket;
+    uint32_t ticket = ++cuda->ticket;
     uint64_t limit_ns = gate_limit_ns;
     void *params[] = {&flag, &ticket, &limit_ns};
+    queue->is_held = true;
     return tsw_cuda_tool(cuda, TSW_TOOL_GATE, 1, params, err);
 }
 
-static tsw_status_t queue_flush(tsw_cuda_t *cuda, tsw_wave_mode_t mode, tsw_err_t *err)
+static void open_gate(queue_t *queue)
 {
-    if (mode != TSW_WAVE_COLD)
+    if (queue->is_held)
+        queue->cuda->shared->gate = queue->cuda->ticket;
+    queue->is_held = false;
+}
+
+/* ---- shots into the stream ---- */
+
+static tsw_status_t queue_flush(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
+{
+    if (!shot->flush)
         return TSW_OK;
     return tsw_cuda_call(cuda,
                          cuda->api.set_d8_async(cuda->flush, 0, cuda->flush_bytes, cuda->stream),
                          "cuMemsetD8Async", err);
 }
 
-/* The gate and a first launch that is not timed: the place right behind a gate is slower. */
-static tsw_status_t queue_head(tsw_cuda_t *cuda, const batch_t *batch, tsw_err_t *err)
+static tsw_status_t queue_launches(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
 {
-    cuda->ticket++;
-    if (batch->mode == TSW_WAVE_BARE)
-        return TSW_OK;
-    tsw_status_t status = queue_gate(cuda, err);
-    if (status == TSW_OK)
-        status = queue_flush(cuda, batch->mode, err);
-    if (status == TSW_OK)
-        status = tsw_cuda_launch(cuda, &batch->launches[0], err);
+    tsw_status_t status = TSW_OK;
+    if (shot->graph != NULL)
+        return tsw_cuda_graph_launch(cuda, shot->graph, err);
+    for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
+        status =
+            tsw_cuda_launch(cuda, &shot->launches[(shot->first_set + i) % shot->set_count], err);
     return status;
 }
 
-/* Outlives the context: tells how far a batch came before an error. */
-static tsw_status_t queue_progress(tsw_cuda_t *cuda, size_t ended, tsw_err_t *err)
+/* A graph is long enough to queue the rest behind it; a single launch needs a gate for that. */
+static tsw_status_t queue_lead(queue_t *queue, tsw_err_t *err)
 {
+    const tsw_shot_t *lead = queue->plan->lead;
+    if (lead == NULL)
+        return TSW_OK;
+    tsw_status_t status = lead->graph == NULL ? queue_gate(queue, err) : TSW_OK;
+    if (status == TSW_OK)
+        status = queue_flush(queue->cuda, lead, err);
+    if (status == TSW_OK)
+        status = queue_launches(queue->cuda, lead, err);
+    return status;
+}
+
+/* Outlives the context: tells how far a wave came before an error. */
+static tsw_status_t queue_progress(queue_t *queue, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = queue->cuda;
     if (!cuda->has_memory_ops)
         return TSW_OK;
     cu_address_t address = cuda->shared_address + offsetof(tsw_cuda_shared_t, progress);
-    uint32_t word = progress_word(cuda, ended);
+    uint32_t word = queue->base + (uint32_t)queue->queued + 1;
     return tsw_cuda_call(cuda, cuda->api.stream_write_32(cuda->stream, address, word, 0),
                          "cuStreamWriteValue32", err);
 }
 
-static tsw_status_t queue_sample(tsw_cuda_t *cuda, const batch_t *batch, size_t i, tsw_err_t *err)
+static tsw_status_t queue_shot(queue_t *queue, tsw_err_t *err)
 {
-    tsw_cuda_api_t *api = &cuda->api;
-    tsw_status_t status = queue_flush(cuda, batch->mode, err);
+    tsw_cuda_t *cuda = queue->cuda;
+    size_t i = queue->queued;
+    const tsw_shot_t *shot = &queue->shots[i];
+    if (shot->graph != NULL || commands_of(shot) > window)
+        open_gate(queue); /* how many commands a graph counts is the driver's secret */
+    tsw_status_t status = queue_flush(cuda, shot, err);
     if (status == TSW_OK)
-        status = tsw_cuda_call(cuda, api->event_record(cuda->starts[i], cuda->stream),
-                               "cuEventRecord", err);
+        status = record(cuda, start_of(queue, i), err);
     if (status == TSW_OK)
-        status = tsw_cuda_launch(cuda, &batch->launches[i], err);
+        status = queue_launches(cuda, shot, err);
     if (status == TSW_OK)
-        status = tsw_cuda_call(cuda, api->event_record(cuda->ends[i], cuda->stream),
-                               "cuEventRecord", err);
+        status = record(cuda, end_of(queue, i), err);
     if (status == TSW_OK)
-        status = queue_progress(cuda, i + 1, err);
-    return status;
-}
-
-/* Waits for the queued launches one after the other, each with its own deadline (the first with
- * that of the lead-in too). *ended_p: those that ended. */
-static tsw_status_t await(tsw_cuda_t *cuda, const batch_t *batch, size_t *ended_p, tsw_err_t *err)
-{
-    tsw_status_t status = TSW_OK;
-    size_t ended = 0;
-    while (ended < batch->queued && status == TSW_OK) {
-        double timeout_s = ended == 0 ? 2 * batch->timeout_s : batch->timeout_s;
-        status = tsw_cuda_wait(cuda, cuda->ends[ended], timeout_s, err);
-        ended += status == TSW_OK;
-    }
-    size_t progress = progress_of(cuda);
-    *ended_p = status != TSW_OK && progress > ended && progress <= batch->queued ? progress : ended;
-    if (*ended_p == batch->count && status != TSW_OK)
-        *ended_p = batch->count - 1;
-    return status;
-}
-
-static tsw_status_t read_intervals(tsw_cuda_t *cuda, size_t count, uint64_t *interval_ns,
-                                   tsw_err_t *err)
-{
-    for (size_t i = 0; i < count; i++) {
-        float ms = 0;
-        tsw_status_t status =
-            tsw_cuda_call(cuda, cuda->api.event_elapsed(&ms, cuda->starts[i], cuda->ends[i]),
-                          "cuEventElapsedTime", err);
-        if (status != TSW_OK)
-            return status;
-        interval_ns[i] = ms > 0 ? (uint64_t)llround((double)ms * 1e6) : 0;
-        interval_ns[i] = interval_ns[i] > 0 ? interval_ns[i] : 1;
-    }
+        status = queue_progress(queue, err);
+    if (status != TSW_OK)
+        return status;
+    queue->queued++;
+    queue->commands += commands_of(shot);
     return TSW_OK;
 }
 
-static tsw_status_t run_batch(tsw_cuda_t *cuda, batch_t *batch, uint64_t *interval_ns,
-                              size_t *ended_p, tsw_err_t *err)
+static bool has_room(const queue_t *queue)
+{
+    if (queue->queued == queue->count || queue->queued - queue->ended == TSW_CUDA_EVENTS)
+        return false;
+    return queue->queued == queue->ended ||
+           queue->commands + commands_of(&queue->shots[queue->queued]) <= window;
+}
+
+/* ---- shots out of it ---- */
+
+/* Waits for the oldest shot, with a deadline of its own (the first: with that of the lead too). */
+static tsw_status_t retire_shot(queue_t *queue, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = queue->cuda;
+    size_t i = queue->ended;
+    float ms = 0;
+    open_gate(queue);
+    double timeout_s = i == 0 ? 2 * queue->plan->timeout_s : queue->plan->timeout_s;
+    tsw_status_t status = tsw_cuda_wait(cuda, end_of(queue, i), timeout_s, err);
+    if (status == TSW_OK)
+        status =
+            tsw_cuda_call(cuda, cuda->api.event_elapsed(&ms, start_of(queue, i), end_of(queue, i)),
+                          "cuEventElapsedTime", err);
+    if (status != TSW_OK)
+        return status;
+    uint64_t ns = ms > 0 ? (uint64_t)llround((double)ms * 1e6) : 0;
+    queue->interval_ns[i] = ns > 0 ? ns : 1;
+    queue->commands -= commands_of(&queue->shots[i]);
+    queue->ended++;
+    return TSW_OK;
+}
+
+/* A shot was refused, and is the culprit; but what stands before it must still end. */
+static tsw_status_t retire_rest(queue_t *queue, tsw_status_t status, tsw_err_t *err)
 {
     tsw_err_t late = TSW_ERR_INIT;
-    tsw_status_t status = queue_head(cuda, batch, err);
-    while (status == TSW_OK && batch->queued < batch->count) {
-        status = queue_sample(cuda, batch, batch->queued, err);
-        batch->queued += status == TSW_OK;
-    }
-    cuda->shared->gate = cuda->ticket; /* from here on the device works */
-    if (status == TSW_ERR_DEVICE_LOST) {
-        size_t progress = progress_of(cuda);
-        *ended_p = progress < batch->count ? progress : batch->count - 1;
-        return status;
-    }
-    /* A launch that was refused is the culprit, but what stands before it must still end. */
-    tsw_status_t end_status = await(cuda, batch, ended_p, status == TSW_OK ? err : &late);
-    if (end_status == TSW_OK && status == TSW_OK)
-        return read_intervals(cuda, batch->count, interval_ns, err);
-    if (end_status != TSW_OK && status != TSW_OK && err != NULL)
+    tsw_status_t end_status = TSW_OK;
+    while (end_status == TSW_OK && queue->ended < queue->queued)
+        end_status = retire_shot(queue, &late);
+    if (end_status != TSW_OK && err != NULL)
         *err = late;
     return end_status != TSW_OK ? end_status : status;
 }
 
-tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
-                           tsw_wave_mode_t mode, uint32_t round, double timeout_s,
-                           uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err)
+/* Shots that ended, by our own waiting or by what the device wrote. */
+static size_t finished_shots(const queue_t *queue, tsw_status_t status)
+{
+    size_t progress = queue->cuda->shared->progress - queue->base;
+    size_t ended = queue->ended;
+    if (status == TSW_OK)
+        return ended;
+    if (progress > ended && progress <= queue->queued)
+        ended = progress;
+    return ended < queue->count ? ended : queue->count - 1;
+}
+
+tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                           const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
+                           tsw_err_t *err)
 {
     tsw_cuda_t *cuda = (tsw_cuda_t *)dev;
-    (void)round;
-    size_t finished = 0;
+    queue_t queue = {.cuda = cuda,
+                     .shots = shots,
+                     .count = count,
+                     .plan = plan,
+                     .interval_ns = interval_ns,
+                     .base = cuda->shots};
+    *finished_p = 0;
     tsw_status_t status = tsw_cuda_usable(cuda, err);
-    while (status == TSW_OK && finished < count) {
-        size_t left = count - finished;
-        batch_t batch = {
-            .launches = launches + finished,
-            .count = left < TSW_CUDA_BATCH ? left : TSW_CUDA_BATCH,
-            .mode = mode,
-            .timeout_s = timeout_s,
-        };
-        size_t ended = 0;
-        status = run_batch(cuda, &batch, interval_ns + finished, &ended, err);
-        finished += ended;
+    if (status != TSW_OK)
+        return status;
+    bool is_refused = false;
+    status = queue_lead(&queue, err);
+    while (status == TSW_OK && queue.ended < count) {
+        bool has_more = has_room(&queue);
+        status = has_more ? queue_shot(&queue, err) : retire_shot(&queue, err);
+        is_refused = has_more && status != TSW_OK && status != TSW_ERR_DEVICE_LOST;
     }
-    *finished_p = finished;
+    open_gate(&queue);
+    if (is_refused)
+        status = retire_rest(&queue, status, err);
+    *finished_p = finished_shots(&queue, status);
+    cuda->shots += (uint32_t)count;
     return status;
 }

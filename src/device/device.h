@@ -11,6 +11,7 @@
 
 typedef struct tsw_device tsw_device_t;
 typedef struct tsw_kernel tsw_kernel_t; /* a loaded entry */
+typedef struct tsw_graph tsw_graph_t;   /* many launches as one command */
 
 /* Device memory with fences: usable bytes between two guards of fence_bytes at least. The first
  * usable byte is aligned to 256 bytes or the fence's own power of two; the back fence starts right
@@ -32,6 +33,16 @@ typedef struct {
     uint32_t param_count;
     uint32_t config_index; /* for sim and replay: whose time this is */
 } tsw_launch_t;
+
+/* One timed interval: `repeat` launches of one config, in turn over a ring of buffer sets. */
+typedef struct {
+    const tsw_launch_t *launches; /* one per set, alike but for the pointers */
+    uint32_t set_count;
+    uint32_t first_set; /* of the first launch */
+    uint32_t repeat;    /* launches in the interval, at least 1 */
+    tsw_graph_t *graph; /* of exactly these launches; NULL: launched one by one */
+    bool flush;         /* overwrite the L2 before the interval */
+} tsw_shot_t;
 
 /* What sim needs to tell the time of a kernel, and replay to find its samples. */
 typedef struct {
@@ -57,12 +68,14 @@ typedef struct {
     uint64_t throttle_reasons;
 } tsw_telemetry_t;
 
-/* How a wave treats the device between launches. */
-typedef enum {
-    TSW_WAVE_COLD, /* the L2 is flushed before each launch, outside the interval */
-    TSW_WAVE_HOT,  /* no flush */
-    TSW_WAVE_BARE, /* the launches and nothing else runs on the device: for profilers */
-} tsw_wave_mode_t;
+/* What runs beside the shots of a wave. */
+typedef struct {
+    /* Runs first, untimed: the place behind it is like any other. NULL: the shots and nothing else
+     * run on the device, for profilers. */
+    const tsw_shot_t *lead;
+    double timeout_s; /* for each shot */
+    uint32_t round;   /* seeds sim's noise */
+} tsw_wave_plan_t;
 
 typedef struct tsw_device_ops {
     const char *name;
@@ -104,14 +117,17 @@ typedef struct tsw_device_ops {
     /* Launch and wait; TSW_ERR_TIMEOUT after timeout_s. */
     tsw_status_t (*run)(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                         tsw_err_t *err);
-    /* One wave: each launch once, in this order, each timed by itself, queued behind an untimed
-     * lead-in (not when bare). interval_ns[i] for launches[i], at least 1; *finished_p launches
-     * ended: on an error launches[*finished_p] is the culprit. timeout_s is for each launch. round
-     * seeds sim's noise. Every kernel must have run before: a first launch may wait for the device,
-     * and so for its own queue. */
-    tsw_status_t (*wave)(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
-                         tsw_wave_mode_t mode, uint32_t round, double timeout_s,
-                         uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err);
+    /* `repeat` launches in turn over the sets, from set 0, made into one command. */
+    tsw_status_t (*graph_new)(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
+                              uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
+    void (*graph_free)(tsw_device_t *dev, tsw_graph_t *graph); /* NULL is fine */
+    /* One wave: each shot once, in this order, each timed by itself. interval_ns[i] for shots[i],
+     * the whole interval, at least 1; *finished_p shots ended: on an error shots[*finished_p] is
+     * the culprit. Every kernel must have run before: a first launch may wait for the device, and
+     * so for its own queue. */
+    tsw_status_t (*wave)(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                         const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
+                         tsw_err_t *err);
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);

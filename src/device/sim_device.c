@@ -21,6 +21,8 @@ enum {
     CALL_NS = 8000,   /* a kernel or copy of the tool with its wait */
     LAUNCH_NS = 5000, /* a launch of its own */
     WAVE_NS = 150000, /* the host's part of a wave */
+    GRAPH_NS = 80000, /* a graph, without its nodes */
+    NODE_NS = 2500,
     REFERENCE_SLOWNESS = 40,
 };
 
@@ -375,19 +377,57 @@ static tsw_status_t run(tsw_device_t *dev, const tsw_launch_t *launch, double ti
     return status == TSW_OK ? execute(body(dev), launch, 0, timeout_s, &ns, err) : status;
 }
 
-static tsw_status_t wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
-                         tsw_wave_mode_t mode, uint32_t round, double timeout_s,
-                         uint64_t *interval_ns, size_t *finished_p, tsw_err_t *err)
+/* A graph holds nothing: its launches are with the shot. */
+static tsw_status_t graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
+                              uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err)
+{
+    (void)launches;
+    (void)set_count;
+    tsw_sim_t *sim = body(dev);
+    tsw_status_t status = usable(sim, err);
+    if (status != TSW_OK)
+        return status;
+    uint32_t *graph = tsw_memdup(&repeat, sizeof(repeat));
+    if (graph == NULL)
+        return tsw_err_nomem(err);
+    sim->clock_ns += GRAPH_NS + (uint64_t)repeat * NODE_NS;
+    *graph_p = (tsw_graph_t *)graph;
+    return TSW_OK;
+}
+
+static void graph_free(tsw_device_t *dev, tsw_graph_t *graph)
+{
+    (void)dev;
+    tsw_free(graph);
+}
+
+/* All launches of a shot take what its first one takes; faults count it as one. */
+static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, const tsw_wave_plan_t *plan,
+                          uint64_t *interval_ns_p, tsw_err_t *err)
+{
+    uint64_t ns = 0;
+    double flush_s = 2.0 * (double)sim->model->l2_bytes / sim->model->dram_bytes_per_s;
+    if (shot->flush)
+        sim->clock_ns += (uint64_t)(flush_s * 1e9);
+    tsw_status_t status =
+        execute(sim, &shot->launches[shot->first_set], plan->round, plan->timeout_s, &ns, err);
+    if (status != TSW_OK)
+        return status;
+    sim->clock_ns += (uint64_t)(shot->repeat - 1) * ns;
+    *interval_ns_p = shot->repeat * ns;
+    return TSW_OK;
+}
+
+static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                         const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
+                         tsw_err_t *err)
 {
     tsw_sim_t *sim = body(dev);
-    double flush_s = 2.0 * (double)sim->model->l2_bytes / sim->model->dram_bytes_per_s;
-    uint64_t flush_ns = mode == TSW_WAVE_COLD ? (uint64_t)(flush_s * 1e9) : 0;
     size_t finished = 0;
     tsw_status_t status = usable(sim, err);
     sim->clock_ns += WAVE_NS;
     while (status == TSW_OK && finished < count) {
-        sim->clock_ns += flush_ns;
-        status = execute(sim, &launches[finished], round, timeout_s, &interval_ns[finished], err);
+        status = shoot(sim, &shots[finished], plan, &interval_ns[finished], err);
         finished += status == TSW_OK;
     }
     *finished_p = finished;
@@ -432,6 +472,8 @@ static const tsw_device_ops_t sim_ops = {
     .kernel_load = kernel_load,
     .kernel_unload = kernel_unload,
     .run = run,
+    .graph_new = graph_new,
+    .graph_free = graph_free,
     .wave = wave,
     .telemetry = telemetry,
     .now_ns = now_ns,

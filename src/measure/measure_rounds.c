@@ -6,7 +6,7 @@
 /* Made once, before the first round. */
 typedef struct {
     tsw_policy_state_t *policy;
-    tsw_launch_t *launches;
+    tsw_shot_t *shots;
     uint64_t *interval_ns;
     uint32_t *launch_counts; /* in each interval */
     tsw_sample_t *samples;
@@ -16,7 +16,7 @@ typedef struct {
 static void rounds_fini(rounds_t *rounds)
 {
     tsw_policy_free(rounds->policy);
-    tsw_free(rounds->launches);
+    tsw_free(rounds->shots);
     tsw_free(rounds->interval_ns);
     tsw_free(rounds->launch_counts);
     tsw_free(rounds->samples);
@@ -38,11 +38,11 @@ static tsw_status_t rounds_init(tsw_measure_t *measure, uint32_t first_round, ro
     if (status != TSW_OK)
         return status;
     size_t most = tsw_policy_wave_max(rounds->policy);
-    rounds->launches = tsw_calloc(most, sizeof(*rounds->launches));
+    rounds->shots = tsw_calloc(most, sizeof(*rounds->shots));
     rounds->interval_ns = tsw_calloc(most, sizeof(*rounds->interval_ns));
     rounds->launch_counts = tsw_calloc(most, sizeof(*rounds->launch_counts));
     rounds->samples = tsw_calloc(most, sizeof(*rounds->samples));
-    if (rounds->launches == NULL || rounds->interval_ns == NULL || rounds->launch_counts == NULL ||
+    if (rounds->shots == NULL || rounds->interval_ns == NULL || rounds->launch_counts == NULL ||
         rounds->samples == NULL)
         return tsw_err_nomem(err);
     return TSW_OK;
@@ -83,29 +83,32 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count);
 }
 
-static tsw_wave_mode_t mode_of(const tsw_measure_t *measure)
-{
-    if (tsw_measure_is_fixed(measure))
-        return TSW_WAVE_BARE;
-    return measure->cell.policy.cache == TSW_CACHE_COLD ? TSW_WAVE_COLD : TSW_WAVE_HOT;
-}
-
 static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                              tsw_err_t *err)
 {
     const tsw_device_ops_t *ops = measure->dev->ops;
+    bool is_fixed = tsw_measure_is_fixed(measure);
     uint32_t number = wave->round;
     size_t finished = 0;
     if (wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED)
         number += measure->cell.policy.warmup_rounds;
     for (size_t i = 0; i < wave->count; i++) {
-        rounds->launches[i] = entry_of(measure, wave->configs[i])->launch;
+        rounds->shots[i] = (tsw_shot_t){
+            .launches = &entry_of(measure, wave->configs[i])->launch,
+            .set_count = 1,
+            .repeat = 1,
+            .flush = !is_fixed && measure->cell.policy.cache == TSW_CACHE_COLD,
+        };
         rounds->launch_counts[i] = 1;
     }
+    tsw_wave_plan_t plan = {
+        .lead = is_fixed ? NULL : &rounds->shots[0],
+        .timeout_s = measure->cell.policy.launch_timeout_s,
+        .round = number,
+    };
     uint64_t start_ns = tsw_measure_now_ns(measure);
-    tsw_status_t status =
-        ops->wave(measure->dev, rounds->launches, wave->count, mode_of(measure), number,
-                  measure->cell.policy.launch_timeout_s, rounds->interval_ns, &finished, err);
+    tsw_status_t status = ops->wave(measure->dev, rounds->shots, wave->count, &plan,
+                                    rounds->interval_ns, &finished, err);
     uint64_t duration_ns = tsw_measure_now_ns(measure) - start_ns;
     tsw_measure_count_busy(measure, start_ns);
     if (status != TSW_OK) {

@@ -391,20 +391,25 @@ static double median_of(uint64_t *values, size_t count)
 
 enum { SLOTS = 8, WAVES = 100 };
 
+static tsw_shot_t shot_of(const tsw_launch_t *launch, bool flush)
+{
+    return (tsw_shot_t){.launches = launch, .set_count = 1, .repeat = 1, .flush = flush};
+}
+
 /* Medians per slot of one launch in all slots. */
-static void waves_of(const tsw_launch_t *launch, tsw_wave_mode_t mode, double medians[SLOTS])
+static void waves_of(const tsw_launch_t *launch, bool flush, bool bare, double medians[SLOTS])
 {
     static uint64_t samples[SLOTS][WAVES];
-    tsw_launch_t launches[SLOTS];
+    tsw_shot_t shots[SLOTS];
+    tsw_wave_plan_t plan = {.lead = bare ? NULL : &shots[0], .timeout_s = timeout_s};
     uint64_t interval_ns[SLOTS];
     size_t finished = 0;
     tsw_err_t err = TSW_ERR_INIT;
     for (size_t i = 0; i < SLOTS; i++)
-        launches[i] = *launch;
+        shots[i] = shot_of(launch, flush);
     need(ops->run(dev, launch, timeout_s, &err), "first launch", &err);
     for (uint32_t w = 0; w < WAVES; w++) {
-        need(ops->wave(dev, launches, SLOTS, mode, w, timeout_s, interval_ns, &finished, &err),
-             "wave", &err);
+        need(ops->wave(dev, shots, SLOTS, &plan, interval_ns, &finished, &err), "wave", &err);
         for (size_t i = 0; i < SLOTS; i++)
             samples[i][w] = interval_ns[i];
     }
@@ -452,25 +457,25 @@ static void group_wave(void)
     slow.params[0] = 500000;
     slow.param_count = 1;
 
-    waves_of(&large, TSW_WAVE_COLD, medians);
+    waves_of(&large, true, false, medians);
     print_medians("copy of 256 MiB, cold", medians);
     check(spread_of(medians) < 0.03, "wave: no slot is more than 3 %% off");
     printf("     that is %.0f GB/s\n", 512.0 * MIB / medians[SLOTS - 1]);
-    waves_of(&small, TSW_WAVE_COLD, medians);
+    waves_of(&small, true, false, medians);
     print_medians("copy of 8 MiB, cold", medians);
     cold = medians[SLOTS - 1];
-    waves_of(&small, TSW_WAVE_HOT, medians);
+    waves_of(&small, false, false, medians);
     print_medians("copy of 8 MiB, hot", medians);
     hot = medians[SLOTS - 1];
     check(cold > 1.15 * hot, "wave: a flush makes 8 MiB cold: %.2f us against %.2f us", cold / 1e3,
           hot / 1e3);
-    waves_of(&empty, TSW_WAVE_COLD, medians);
+    waves_of(&empty, true, false, medians);
     print_medians("empty kernel, cold", medians);
     check(medians[SLOTS - 1] < 8000, "wave: the host's cost of a launch is not counted");
-    waves_of(&slow, TSW_WAVE_HOT, medians);
+    waves_of(&slow, false, false, medians);
     print_medians("kernel of 500 us", medians);
     check(medians[3] > 495e3 && medians[3] < 515e3, "wave: 500 us are 500 us");
-    waves_of(&slow, TSW_WAVE_BARE, medians);
+    waves_of(&slow, false, true, medians);
     print_medians("kernel of 500 us, bare", medians);
 }
 
@@ -478,27 +483,27 @@ static void group_wave(void)
 static void group_queue(void)
 {
     enum { COUNT = 1000 };
-    static tsw_launch_t launches[COUNT];
+    static tsw_shot_t shots[COUNT];
     static uint64_t interval_ns[COUNT];
+    tsw_wave_plan_t plan = {.lead = &shots[0], .timeout_s = timeout_s};
     size_t finished = 0;
     tsw_memory_t out = memory_of(MIB, 2 * MIB);
     tsw_kernel_t *nothing = load("nothing"), *stack = load("stack");
+    tsw_launch_t empty = launch_of(nothing, 1, 32), deep = launch_of(stack, 256, 256);
     tsw_err_t err = TSW_ERR_INIT;
     for (size_t i = 0; i < COUNT; i++)
-        launches[i] = launch_of(nothing, 1, 32);
+        shots[i] = shot_of(&empty, true);
     uint64_t start_ns = tsw_clock_now_ns();
-    check(ops->wave(dev, launches, COUNT, TSW_WAVE_COLD, 0, timeout_s, interval_ns, &finished,
-                    &err) == TSW_OK &&
+    check(ops->wave(dev, shots, COUNT, &plan, interval_ns, &finished, &err) == TSW_OK &&
               finished == COUNT,
           "queue: a wave of %d launches ends, in %.1f ms %s", COUNT,
           (double)(tsw_clock_now_ns() - start_ns) / 1e6, err.text);
-    launches[5] = launch_of(stack, 256, 256);
-    launches[5].params[0] = out.address;
-    launches[5].params[1] = 3;
-    launches[5].param_count = 2;
+    deep.params[0] = out.address;
+    deep.params[1] = 3;
+    deep.param_count = 2;
+    shots[5] = shot_of(&deep, true);
     start_ns = tsw_clock_now_ns();
-    tsw_status_t status =
-        ops->wave(dev, launches, 20, TSW_WAVE_COLD, 0, timeout_s, interval_ns, &finished, &err);
+    tsw_status_t status = ops->wave(dev, shots, 20, &plan, interval_ns, &finished, &err);
     check(status == TSW_OK,
           "queue: a kernel that never ran before does not hang a wave, %.1f ms %s",
           (double)(tsw_clock_now_ns() - start_ns) / 1e6, err.text);
@@ -510,16 +515,16 @@ static void lose(const char *entry, tsw_status_t want, double seconds, bool in_w
     tsw_memory_t out = memory_of(MIB, MIB);
     tsw_kernel_t *nothing = load("nothing"), *bad = load(entry);
     tsw_launch_t launch = launch_of(bad, 1, 32), good = launch_of(nothing, 1, 32);
-    tsw_launch_t launches[] = {good, good, launch, good};
+    tsw_shot_t shots[] = {shot_of(&good, true), shot_of(&good, true), shot_of(&launch, true),
+                          shot_of(&good, true)};
+    tsw_wave_plan_t plan = {.lead = &shots[0], .timeout_s = seconds};
     uint64_t interval_ns[4];
     size_t finished = 99;
     tsw_err_t err = TSW_ERR_INIT;
     launch.params[0] = out.address;
     launch.param_count = strcmp(entry, "endless") == 0 || strcmp(entry, "misaligned") == 0;
-    launches[2] = launch;
     uint64_t start_ns = tsw_clock_now_ns();
-    tsw_status_t status = in_wave ? ops->wave(dev, launches, 4, TSW_WAVE_COLD, 0, seconds,
-                                              interval_ns, &finished, &err)
+    tsw_status_t status = in_wave ? ops->wave(dev, shots, 4, &plan, interval_ns, &finished, &err)
                                   : ops->run(dev, &launch, seconds, &err);
     double took_s = (double)(tsw_clock_now_ns() - start_ns) / 1e9;
     check(status == want && took_s < 3 * seconds + 2, "lost: %s%s after %.2f s: %s", entry,

@@ -29,6 +29,17 @@ struct cu_module {
     struct cu_function *functions;
 };
 
+/* A launch of a captured kernel, with its parameters. */
+typedef struct {
+    char name[64];
+    uint64_t values[3];
+} node_t;
+
+struct cu_graph {
+    node_t nodes[256];
+    int count;
+};
+
 struct cu_event {
     uint64_t time_ns;
     bool is_behind_hang;
@@ -48,6 +59,7 @@ static struct {
     bool hangs;
     uint64_t now_ns;
     int queued;
+    cu_graph_t capture; /* what the stream captures into; NULL: it runs */
 } fake = {.devices = 1};
 
 static int dummy_context, dummy_stream;
@@ -519,10 +531,18 @@ static void run_mapper(const char *name, uint8_t *in, uint8_t *out, uint64_t byt
         in[bytes / 2]++;
 }
 
-static cu_result_t run_kernel(const char *name, void **params)
+static bool is_mapper(const char *name)
 {
     static const char *const mappers[] = {"fake_add", "fake_dirty", "fake_reverse",
                                           "fake_symmetric"};
+    for (size_t i = 0; i < sizeof(mappers) / sizeof(mappers[0]); i++)
+        if (is(name, mappers[i]))
+            return true;
+    return false;
+}
+
+static cu_result_t run_kernel(const char *name, void **params)
+{
     fake.counts.launches++;
     if (is(name, "fake_refused"))
         return OUT_OF_RESOURCES;
@@ -531,13 +551,24 @@ static cu_result_t run_kernel(const char *name, void **params)
         fake.lost = LAUNCH_FAILED; /* seen by the next call, as with a real launch */
     if (is(name, "fake_hang") || is(name, "fake_lost"))
         return CU_OK;
-    for (size_t i = 0; i < sizeof(mappers) / sizeof(mappers[0]); i++) {
-        if (is(name, mappers[i])) {
-            run_mapper(name, PARAM(uint8_t *, 0), PARAM(uint8_t *, 1), PARAM(uint64_t, 2));
-            return CU_OK;
-        }
-    }
-    run_writer(name, PARAM(uint8_t *, 0), PARAM(uint64_t, 1));
+    if (is_mapper(name))
+        run_mapper(name, PARAM(uint8_t *, 0), PARAM(uint8_t *, 1), PARAM(uint64_t, 2));
+    else
+        run_writer(name, PARAM(uint8_t *, 0), PARAM(uint64_t, 1));
+    return CU_OK;
+}
+
+static cu_result_t add_node(const char *name, void **params)
+{
+    cu_graph_t graph = fake.capture;
+    if (graph->count == sizeof(graph->nodes) / sizeof(graph->nodes[0]))
+        return INVALID_VALUE;
+    if (is(name, "fake_refused"))
+        return OUT_OF_RESOURCES;
+    node_t *node = &graph->nodes[graph->count++];
+    snprintf(node->name, sizeof(node->name), "%s", name);
+    for (int i = 0; i < (is_mapper(name) ? 3 : 2); i++)
+        node->values[i] = PARAM(uint64_t, i);
     return CU_OK;
 }
 
@@ -552,12 +583,86 @@ cu_result_t fake_launch(cu_function_t function, unsigned grid_x, unsigned grid_y
     note_queued();
     if (grid_x * grid_y * grid_z * block_x * block_y * block_z == 0)
         return INVALID_VALUE;
+    if (fake.capture != NULL)
+        return add_node(function->name, params);
     fake.now_ns += LAUNCH_NS;
     if (strncmp(function->name, "tsw_tool_", 9) == 0) {
         run_tool(function->name, params);
         return CU_OK;
     }
     return run_kernel(function->name, params);
+}
+
+cu_result_t fake_stream_begin_capture(cu_stream_t stream, int mode)
+{
+    (void)stream;
+    ENTER("cuStreamBeginCapture");
+    if (mode != CU_CAPTURE_RELAXED || fake.capture != NULL)
+        return INVALID_VALUE;
+    fake.capture = keep(calloc(1, sizeof(*fake.capture)));
+    return CU_OK;
+}
+
+cu_result_t fake_stream_end_capture(cu_stream_t stream, cu_graph_t *graph_p)
+{
+    (void)stream;
+    *graph_p = fake.capture;
+    fake.capture = NULL;
+    fake.counts.graphs++;
+    return enter("cuStreamEndCapture");
+}
+
+cu_result_t fake_graph_destroy(cu_graph_t graph)
+{
+    ENTER("cuGraphDestroy");
+    release(graph);
+    fake.counts.graphs--;
+    return CU_OK;
+}
+
+cu_result_t fake_graph_instantiate(cu_graph_exec_t *exec_p, cu_graph_t graph,
+                                   unsigned long long flags)
+{
+    ENTER("cuGraphInstantiate");
+    if (flags != 0)
+        return INVALID_VALUE;
+    cu_graph_t copy = keep(calloc(1, sizeof(*copy)));
+    *copy = *graph;
+    *exec_p = (cu_graph_exec_t)copy;
+    fake.counts.graphs++;
+    return CU_OK;
+}
+
+cu_result_t fake_graph_upload(cu_graph_exec_t exec, cu_stream_t stream)
+{
+    (void)exec;
+    (void)stream;
+    ENTER("cuGraphUpload");
+    return CU_OK;
+}
+
+cu_result_t fake_graph_exec_destroy(cu_graph_exec_t exec)
+{
+    ENTER("cuGraphExecDestroy");
+    release(exec);
+    fake.counts.graphs--;
+    return CU_OK;
+}
+
+cu_result_t fake_graph_launch(cu_graph_exec_t exec, cu_stream_t stream)
+{
+    (void)stream;
+    ENTER("cuGraphLaunch");
+    note_queued();
+    cu_graph_t graph = (cu_graph_t)exec;
+    fake.counts.graph_launches++;
+    for (int i = 0; i < graph->count; i++) {
+        node_t *node = &graph->nodes[i];
+        void *params[] = {&node->values[0], &node->values[1], &node->values[2]};
+        fake.now_ns += LAUNCH_NS;
+        run_kernel(node->name, params);
+    }
+    return CU_OK;
 }
 
 cu_result_t fake_profiler_start(void)

@@ -29,10 +29,12 @@ void fake_cuda_set_devices(int count);
 
 typedef struct {
     int contexts, streams, events, modules, memories, host_memories; /* alive now */
-    int launches;    /* of kernels that are not the tool's */
-    int flushes;     /* memsets of twice the L2 (4 KiB) to zero */
-    int profilers;   /* starts minus stops */
-    int most_queued; /* commands since the last query, at most */
+    int graphs;         /* alive now, also as they are launched */
+    int graph_launches; /* each with all its kernels */
+    int launches;       /* of kernels that are not the tool's */
+    int flushes;        /* memsets of twice the L2 (4 KiB) to zero */
+    int profilers;      /* starts minus stops */
+    int most_queued;    /* commands since the last query, at most */
 } fake_cuda_counts_t;
 
 void fake_cuda_counts(fake_cuda_counts_t *counts_p);

@@ -49,6 +49,7 @@ static void check_balance(void)
     assert_int_equal(counts.streams, 0);
     assert_int_equal(counts.events, 0);
     assert_int_equal(counts.modules, 0);
+    assert_int_equal(counts.graphs, 0);
     assert_int_equal(counts.memories, 0);
     assert_int_equal(counts.host_memories, 0);
     assert_int_equal(counts.profilers, 0);
@@ -278,31 +279,145 @@ static void test_results_are_classified(void **state)
         assert_int_equal(tsw_cuda_status(alive[i]), TSW_ERR_DEVICE);
 }
 
-static void test_a_long_wave_is_split_flushed_and_timed(void **state)
+static tsw_shot_t shot_of(const tsw_launch_t *launch)
+{
+    return (tsw_shot_t){.launches = launch, .set_count = 1, .repeat = 1, .flush = true};
+}
+
+/* Runs a wave with the first shot as its lead. */
+static tsw_status_t run_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                             double seconds, uint64_t *interval_ns, size_t *finished_p,
+                             tsw_err_t *err)
+{
+    tsw_wave_plan_t plan = {.lead = &shots[0], .timeout_s = seconds};
+    return dev->ops->wave(dev, shots, count, &plan, interval_ns, finished_p, err);
+}
+
+static void test_a_long_wave_is_queued_piece_by_piece(void **state)
 {
     (void)state;
-    enum { COUNT = 333 };
-    static tsw_launch_t launches[COUNT];
+    enum { COUNT = 1500 };
+    static tsw_shot_t shots[COUNT];
     static uint64_t interval_ns[COUNT];
     tsw_device_t *dev = open_cuda();
     tsw_memory_t out = memory_of(dev, 64);
     tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
     fake_cuda_counts_t before, after;
     size_t finished = 0;
     tsw_err_t err = TSW_ERR_INIT;
     for (size_t i = 0; i < COUNT; i++)
-        launches[i] = launch_of(kernel, &out);
+        shots[i] = shot_of(&launch);
+    shots[77].flush = false;
     fake_cuda_counts(&before);
-    assert_int_equal(dev->ops->wave(dev, launches, COUNT, TSW_WAVE_COLD, 0, timeout_s, interval_ns,
-                                    &finished, &err),
-                     TSW_OK);
+    assert_int_equal(run_wave(dev, shots, COUNT, timeout_s, interval_ns, &finished, &err), TSW_OK);
     fake_cuda_counts(&after);
     assert_int_equal(finished, COUNT);
     for (size_t i = 0; i < COUNT; i++)
         assert_in_range(interval_ns[i], 10239, 10241);
-    assert_int_equal(after.launches - before.launches, COUNT + 3); /* a lead-in per batch */
-    assert_int_equal(after.flushes - before.flushes, COUNT + 3);
+    assert_int_equal(after.launches - before.launches, COUNT + 1); /* and the lead-in */
+    assert_int_equal(after.flushes - before.flushes, COUNT);
     assert_true(after.most_queued < 1000);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_shots_go_round_the_sets(void **state)
+{
+    (void)state;
+    enum { SETS = 3 };
+    tsw_device_t *dev = open_cuda();
+    tsw_kernel_t *kernel = load(dev, "fake_add");
+    tsw_memory_t in = memory_of(dev, 8), out[SETS];
+    tsw_launch_t launches[SETS];
+    uint64_t interval_ns[1];
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < SETS; i++) {
+        out[i] = memory_of(dev, 8);
+        launches[i] = (tsw_launch_t){.kernel = kernel,
+                                     .geometry = {.grid = {1, 1, 1}, .block = {32, 1, 1}},
+                                     .params = {in.address, out[i].address, 8},
+                                     .param_count = 3};
+    }
+    tsw_shot_t shot = {.launches = launches, .set_count = SETS, .first_set = 2, .repeat = 2};
+    tsw_wave_plan_t bare = {.timeout_s = timeout_s};
+    assert_int_equal(dev->ops->wave(dev, &shot, 1, &bare, interval_ns, &finished, &err), TSW_OK);
+    assert_in_range(interval_ns[0], 2 * 10239, 2 * 10241);
+    assert_int_equal(*(uint8_t *)(uintptr_t)out[2].address, 0); /* poison and one */
+    assert_int_equal(*(uint8_t *)(uintptr_t)out[0].address, 0);
+    assert_int_equal(*(uint8_t *)(uintptr_t)out[1].address, 0xff);
+    for (size_t i = 0; i < SETS; i++)
+        dev->ops->memory_free(dev, &out[i]);
+    dev->ops->memory_free(dev, &in);
+    dev->ops->kernel_unload(dev, kernel);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_graphs_hold_their_launches(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64), other = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launches[] = {launch_of(kernel, &out), launch_of(kernel, &other)};
+    tsw_graph_t *graph = NULL;
+    fake_cuda_counts_t before, after;
+    uint64_t interval_ns[5];
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->graph_new(dev, launches, 2, 100, &graph, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.launches, before.launches); /* made, not run */
+    tsw_shot_t shots[5];
+    for (size_t i = 0; i < 5; i++)
+        shots[i] = (tsw_shot_t){
+            .launches = launches, .set_count = 2, .repeat = 100, .graph = i == 3 ? NULL : graph};
+    assert_int_equal(run_wave(dev, shots, 5, timeout_s, interval_ns, &finished, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(finished, 5);
+    assert_int_equal(after.graph_launches - before.graph_launches, 1 + 4);
+    assert_int_equal(after.launches - before.launches, 600);
+    for (size_t i = 0; i < 5; i++)
+        assert_in_range(interval_ns[i], 1023900, 1024100);
+    assert_int_equal(*(uint8_t *)(uintptr_t)other.address, 1);
+    dev->ops->graph_free(dev, graph);
+    dev->ops->graph_free(dev, NULL);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    dev->ops->memory_free(dev, &other);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_a_graph_can_fail_anywhere(void **state)
+{
+    (void)state;
+    static const char *const functions[] = {"cuStreamBeginCapture", "cuLaunchKernel",
+                                            "cuStreamEndCapture", "cuGraphInstantiate",
+                                            "cuGraphUpload"};
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
+        tsw_graph_t *graph = NULL;
+        fake_cuda_fail(functions[i], 1, 1);
+        assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 10, &graph, &err), TSW_ERR_DEVICE);
+        assert_non_null(strstr(err.text, "a graph of 10 launches"));
+        assert_non_null(strstr(err.text, functions[i]));
+        assert_null(graph);
+        assert_int_equal(dev->ops->canary(dev, &err), TSW_OK); /* the stream runs again */
+    }
+    tsw_graph_t *graph = NULL;
+    tsw_mem_fail_at(1);
+    assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 10, &graph, &err), TSW_ERR_NOMEM);
+    tsw_mem_fail_at(0);
     dev->ops->kernel_unload(dev, kernel);
     dev->ops->memory_free(dev, &out);
     tsw_device_close(dev);
@@ -315,18 +430,20 @@ static void test_a_bare_wave_launches_as_often_as_asked(void **state)
     tsw_device_t *dev = open_cuda();
     tsw_memory_t out = memory_of(dev, 64);
     tsw_kernel_t *kernel = load(dev, "fake_write");
-    tsw_launch_t launches[5];
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_shot_t shots[5];
+    tsw_wave_plan_t bare = {.timeout_s = timeout_s};
     uint64_t interval_ns[5];
     fake_cuda_counts_t before, after;
     size_t finished = 0;
     tsw_err_t err = TSW_ERR_INIT;
-    for (size_t i = 0; i < 5; i++)
-        launches[i] = launch_of(kernel, &out);
+    for (size_t i = 0; i < 5; i++) {
+        shots[i] = shot_of(&launch);
+        shots[i].flush = false;
+    }
     fake_cuda_counts(&before);
     assert_int_equal(dev->ops->profiler(dev, true, &err), TSW_OK);
-    assert_int_equal(
-        dev->ops->wave(dev, launches, 5, TSW_WAVE_BARE, 0, timeout_s, interval_ns, &finished, &err),
-        TSW_OK);
+    assert_int_equal(dev->ops->wave(dev, shots, 5, &bare, interval_ns, &finished, &err), TSW_OK);
     assert_int_equal(dev->ops->profiler(dev, false, &err), TSW_OK);
     fake_cuda_counts(&after);
     assert_int_equal(after.launches - before.launches, 5);
@@ -337,23 +454,27 @@ static void test_a_bare_wave_launches_as_often_as_asked(void **state)
     check_balance();
 }
 
-static void check_wave_culprit(const char *entry, double seconds, tsw_status_t want)
+/* Shot 2 of four is bad; as a graph of two launches when it is to be. */
+static void check_wave_culprit(const char *entry, bool as_graph, double seconds, tsw_status_t want)
 {
     fake_cuda_reset();
     tsw_device_t *dev = open_cuda();
     tsw_memory_t out = memory_of(dev, 64);
     tsw_kernel_t *good = load(dev, "fake_write"), *bad = load(dev, entry);
-    tsw_launch_t launches[] = {launch_of(good, &out), launch_of(good, &out), launch_of(bad, &out),
-                               launch_of(good, &out)};
+    tsw_launch_t fine = launch_of(good, &out), culprit = launch_of(bad, &out);
+    tsw_shot_t shots[] = {shot_of(&fine), shot_of(&fine), shot_of(&culprit), shot_of(&fine)};
     uint64_t interval_ns[4];
     size_t finished = 99;
     tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(
-        dev->ops->wave(dev, launches, 4, TSW_WAVE_COLD, 0, seconds, interval_ns, &finished, &err),
-        want);
+    if (as_graph) {
+        shots[2].repeat = 2;
+        assert_int_equal(dev->ops->graph_new(dev, &culprit, 1, 2, &shots[2].graph, &err), TSW_OK);
+    }
+    assert_int_equal(run_wave(dev, shots, 4, seconds, interval_ns, &finished, &err), want);
     assert_int_equal(finished, 2);
     if (want == TSW_ERR_DEVICE)
         assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    dev->ops->graph_free(dev, shots[2].graph);
     dev->ops->kernel_unload(dev, good);
     dev->ops->kernel_unload(dev, bad);
     dev->ops->memory_free(dev, &out);
@@ -365,9 +486,11 @@ static void check_wave_culprit(const char *entry, double seconds, tsw_status_t w
 static void test_a_wave_names_the_culprit(void **state)
 {
     (void)state;
-    check_wave_culprit("fake_hang", 0.02, TSW_ERR_TIMEOUT);
-    check_wave_culprit("fake_lost", timeout_s, TSW_ERR_DEVICE_LOST);
-    check_wave_culprit("fake_refused", timeout_s, TSW_ERR_DEVICE);
+    check_wave_culprit("fake_hang", false, 0.02, TSW_ERR_TIMEOUT);
+    check_wave_culprit("fake_hang", true, 0.02, TSW_ERR_TIMEOUT);
+    check_wave_culprit("fake_lost", false, timeout_s, TSW_ERR_DEVICE_LOST);
+    check_wave_culprit("fake_lost", true, timeout_s, TSW_ERR_DEVICE_LOST);
+    check_wave_culprit("fake_refused", false, timeout_s, TSW_ERR_DEVICE);
 }
 
 /* Whatever call fails while opening, what was made is released. */
@@ -472,7 +595,10 @@ int main(void)
         cmocka_unit_test_setup(test_a_refused_launch_leaves_the_context_alive, setup),
         cmocka_unit_test_setup(test_hangs_and_sticky_errors_lose_the_context, setup),
         cmocka_unit_test_setup(test_results_are_classified, setup),
-        cmocka_unit_test_setup(test_a_long_wave_is_split_flushed_and_timed, setup),
+        cmocka_unit_test_setup(test_a_long_wave_is_queued_piece_by_piece, setup),
+        cmocka_unit_test_setup(test_shots_go_round_the_sets, setup),
+        cmocka_unit_test_setup(test_graphs_hold_their_launches, setup),
+        cmocka_unit_test_setup(test_a_graph_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),

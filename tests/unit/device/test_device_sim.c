@@ -141,15 +141,52 @@ static void test_a_launch_that_cannot_fit_is_refused(void **state)
     tsw_device_close(dev);
 }
 
+enum { WAVE_MAX = 8 };
+
+static tsw_status_t try_wave(tsw_device_t *dev, const tsw_launch_t *launches, size_t count,
+                             uint32_t round, uint64_t *interval_ns, size_t *finished_p)
+{
+    tsw_shot_t shots[WAVE_MAX];
+    tsw_wave_plan_t plan = {.lead = &shots[0], .timeout_s = timeout_s, .round = round};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_true(count <= WAVE_MAX);
+    for (size_t i = 0; i < count; i++)
+        shots[i] =
+            (tsw_shot_t){.launches = &launches[i], .set_count = 1, .repeat = 1, .flush = true};
+    return dev->ops->wave(dev, shots, count, &plan, interval_ns, finished_p, &err);
+}
+
 static void wave_of(tsw_device_t *dev, const tsw_launch_t *launches, size_t count, uint32_t round,
                     uint64_t *interval_ns)
 {
     size_t finished = 0;
-    tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(dev->ops->wave(dev, launches, count, TSW_WAVE_COLD, round, timeout_s,
-                                    interval_ns, &finished, &err),
-                     TSW_OK);
+    assert_int_equal(try_wave(dev, launches, count, round, interval_ns, &finished), TSW_OK);
     assert_int_equal(finished, count);
+}
+
+static void test_a_shot_takes_the_time_of_its_launches(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_sim("h200", 0, "");
+    tsw_kernel_model_t model = matmul_model("x");
+    tsw_kernel_t *kernel = load(dev, &model);
+    tsw_launch_t launch = launch_of(kernel);
+    tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 25};
+    tsw_wave_plan_t plan = {.lead = &shot, .timeout_s = timeout_s, .round = 3};
+    uint64_t one_ns = 0, all_ns = 0;
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    wave_of(dev, &launch, 1, 3, &one_ns);
+    uint64_t start_ns = dev->ops->now_ns(dev);
+    assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 25, &shot.graph, &err), TSW_OK);
+    assert_true(dev->ops->now_ns(dev) > start_ns);
+    start_ns = dev->ops->now_ns(dev);
+    assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &all_ns, &finished, &err), TSW_OK);
+    assert_int_equal(all_ns, 25 * one_ns);
+    assert_true(dev->ops->now_ns(dev) - start_ns >= all_ns);
+    dev->ops->graph_free(dev, shot.graph);
+    dev->ops->kernel_unload(dev, kernel);
+    tsw_device_close(dev);
 }
 
 static void test_samples_depend_on_keys_not_on_order(void **state)
@@ -313,11 +350,8 @@ static void test_a_wave_names_the_culprit(void **state)
     tsw_launch_t launches[] = {launch_of(kernels[0]), launch_of(kernels[1]), launch_of(kernels[0])};
     uint64_t interval_ns[3];
     size_t finished = 0;
-    tsw_err_t err = TSW_ERR_INIT;
     wave_of(dev, launches, 3, 0, interval_ns);
-    assert_int_equal(
-        dev->ops->wave(dev, launches, 3, TSW_WAVE_HOT, 1, timeout_s, interval_ns, &finished, &err),
-        TSW_ERR_TIMEOUT);
+    assert_int_equal(try_wave(dev, launches, 3, 1, interval_ns, &finished), TSW_ERR_TIMEOUT);
     assert_int_equal(finished, 1);
     dev->ops->kernel_unload(dev, kernels[0]);
     dev->ops->kernel_unload(dev, kernels[1]);
@@ -379,6 +413,7 @@ int main(void)
         cmocka_unit_test(test_load_faults),
         cmocka_unit_test(test_a_canary_can_fail),
         cmocka_unit_test(test_a_crash_kills_the_process),
+        cmocka_unit_test(test_a_shot_takes_the_time_of_its_launches),
         cmocka_unit_test(test_a_wave_names_the_culprit),
         cmocka_unit_test(test_replay_draws_recorded_samples_in_turn),
         cmocka_unit_test(test_no_memory_is_reported),
