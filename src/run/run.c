@@ -26,7 +26,7 @@ void tsw_run_fail(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
         return;
     run->status = status;
     run->err = *err;
-    tsw_log(TSW_LOG_ERROR, "%s", err->text);
+    tsw_log(TSW_LOG_INFO, "stopping: %s", err->text); /* the caller of tsw_run prints the error */
 }
 
 void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)

@@ -95,6 +95,7 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
         tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
     for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)
         count_cell(&dataset.cells[i], summary);
+    tsw_run_warn_slow(&dataset);
     if (status == TSW_OK && !summary->stopped_early)
         status = merge(run, &dataset, err);
     tsw_free(skipped);
@@ -132,10 +133,13 @@ static tsw_status_t close_segments(tsw_run_t *run, tsw_err_t *err)
     return segments != NULL ? tsw_segments_close(segments, err) : TSW_OK;
 }
 
+/* NULL: the folder is another attempt's now, and so is its status.json. */
 static const char *end_state(tsw_status_t status, const tsw_run_summary_t *summary)
 {
     if (status == TSW_OK)
         return summary->stopped_early ? "stopped" : "done";
+    if (status == TSW_ERR_CANCELED)
+        return NULL;
     return status == TSW_ERR_FULL ? "stopped" : "failed";
 }
 

@@ -116,7 +116,7 @@ static void give_back(tsw_run_t *run, const tsw_lane_action_t *action)
 
 static void retire(tsw_run_t *run)
 {
-    tsw_log(TSW_LOG_ERROR, "the device is lost: two fresh workers failed");
+    tsw_log(TSW_LOG_ERROR, "the device is lost, two fresh workers failed: %s", run->worker_end);
     run->has_device = false;
     for (size_t i = run->held_count; i-- > 0;) {
         if (!run->plan->cells[run->held[i]].compile_only)

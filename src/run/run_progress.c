@@ -154,7 +154,7 @@ void tsw_run_progress_end(tsw_run_t *run, const char *state)
         tsw_log_set_sink(NULL, NULL);
         run->progress.bar = false;
     }
-    if (run->coord == NULL)
+    if (run->coord == NULL || state == NULL)
         return;
     view_t view = look(run);
     view.left_s = strcmp(state, "done") == 0 ? 0 : view.left_s;

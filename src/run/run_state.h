@@ -28,11 +28,12 @@ typedef struct {
     int32_t busy;       /* config it may die of, -1: none */
     int64_t awaits;     /* config whose verification is awaited, -1: none */
     bool timing;
-    double frame_limit_s; /* between two frames of the cell in hand */
-    bool failed;          /* it said so itself: */
+    double add_limit_s,
+        round_limit_s; /* between two signs of life, while configs are added, timed */
+    bool failed;       /* it said so itself: */
     tsw_msg_failed_t failure;
-    bool late; /* killed by the watchdog */
-} tsw_run_worker_t;
+    bool late;      /* killed by the watchdog */
+} tsw_run_worker_t; /* reset with every new process */
 
 typedef struct tsw_run_keeper tsw_run_keeper_t; /* one build being made */
 
@@ -82,6 +83,7 @@ typedef struct {
     tsw_loop_t *loop;
     tsw_eval_t *eval;
     tsw_run_worker_t worker;
+    char worker_end[TSW_DETAIL_MAX]; /* why the one before ended */
     tsw_run_builds_t builds;
     tsw_run_progress_t progress;
 
@@ -218,8 +220,13 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
 void tsw_run_progress_start(tsw_run_t *run);
 /* True when it wrote status.json: every few seconds. */
 bool tsw_run_progress_tick(tsw_run_t *run);
-/* The last status.json; state: done, stopped, failed. */
+/* The last status.json; state: done, stopped, failed, or NULL: leave it. */
 void tsw_run_progress_end(tsw_run_t *run, const char *state);
+
+/* ---- run_slow.c ---- */
+/* More than 5 minutes of compilation for one cell: true, and a line about it. */
+bool tsw_run_slow_builds(const tsw_cell_result_t *cell, tsw_buf_t *out);
+void tsw_run_warn_slow(const tsw_dataset_t *dataset);
 
 /* ---- run_end.c: all ranks ---- */
 /* Collective. status: of this rank's loop. */

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OPEN_LIMIT_S  300.0 /* a driver may take long to open 8 GPUs */
-#define FRAME_LIMIT_S 180.0 /* besides the launches of a frame; a reference may take long */
+#define OPEN_LIMIT_S   300.0 /* a driver may take long to open 8 GPUs */
+#define FRAME_LIMIT_S  180.0 /* besides the launches of a frame; a reference may take long */
+#define EXTRA_LAUNCHES 20    /* of one frame: references, verification, warm-up */
 
 static void send(tsw_run_t *run, uint32_t type, tsw_buf_t *body)
 {
@@ -22,12 +23,22 @@ static void send(tsw_run_t *run, uint32_t type, tsw_buf_t *body)
         tsw_run_fail(run, status, &err);
 }
 
-/* The watchdog runs only while an answer is due. */
+/* The watchdog runs only while an answer is due, from the last sign of life on. A wave launches
+ * every config before it is told of. */
 static void rearm(tsw_run_worker_t *worker)
 {
-    bool due = worker->awaits >= 0 || worker->timing;
+    double limit_s = 0;
+    if (worker->timing)
+        limit_s = worker->round_limit_s;
+    else if (worker->awaits >= 0)
+        limit_s = worker->add_limit_s;
     if (worker->child != NULL && worker->hello)
-        tsw_child_set_deadline(worker->child, due ? worker->frame_limit_s : 0);
+        tsw_child_set_deadline(worker->child, limit_s);
+}
+
+static bool is_due(const tsw_run_worker_t *worker)
+{
+    return worker->timing || worker->awaits >= 0;
 }
 
 static void try_tell_ready(tsw_run_t *run)
@@ -206,7 +217,7 @@ static tsw_outcome_t death_outcome(const tsw_run_worker_t *worker, const tsw_chi
                                                          : TSW_OUTCOME_DEVICE_LOST;
     }
     if (worker->late) {
-        snprintf(detail, TSW_DETAIL_MAX, "no sign of life for %.0f s", worker->frame_limit_s);
+        snprintf(detail, TSW_DETAIL_MAX, "no sign of life for too long");
         return TSW_OUTCOME_RUN_TIMEOUT;
     }
     if (end->exited)
@@ -242,6 +253,7 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
     if (run->broken || !gone.wanted) /* the lane does not know of it */
         return;
     bool interrupted = run->draining || (run->stopped && tsw_lane_is_idle(run->lane));
+    snprintf(run->worker_end, sizeof(run->worker_end), "%s", detail);
     bool expected = interrupted || (end->killed_by_us && !gone.late);
     tsw_log(expected ? TSW_LOG_DEBUG : TSW_LOG_WARN, "measure worker ended: %s", detail);
     if (is_our_fault(&gone)) {
@@ -298,8 +310,7 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
     snprintf(msg.node, sizeof(msg.node), "%s", run->spec.node);
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_put_msg_init(&body, &msg);
-    run->worker.frame_limit_s = OPEN_LIMIT_S;
-    tsw_child_set_deadline(run->worker.child, run->worker.frame_limit_s);
+    tsw_child_set_deadline(run->worker.child, OPEN_LIMIT_S);
     return tsw_child_send(run->worker.child, TSW_CHILD_INIT, &body, err);
 }
 
@@ -347,8 +358,9 @@ void tsw_run_worker_begin(tsw_run_t *run, uint32_t cell_id)
     run->worker.busy = -1;
     run->worker.awaits = -1;
     run->worker.timing = false;
-    run->worker.frame_limit_s =
-        FRAME_LIMIT_S + run->job->policy.launch_timeout_s * (double)(cell->config_count + 20);
+    double launch_s = run->job->policy.launch_timeout_s;
+    run->worker.add_limit_s = FRAME_LIMIT_S + launch_s * EXTRA_LAUNCHES;
+    run->worker.round_limit_s = run->worker.add_limit_s + launch_s * (double)cell->config_count;
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_put_msg_begin(&body, &msg);
     send(run, TSW_CHILD_BEGIN, &body);
@@ -379,9 +391,11 @@ void tsw_run_worker_add(tsw_run_t *run, const tsw_lane_action_t *action)
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_put_msg_add(&body, &msg);
     tsw_msg_add_fini(&msg);
+    bool was_due = is_due(&run->worker);
     if (!action->verified)
         run->worker.awaits = action->config_index;
-    rearm(&run->worker);
+    if (!was_due)
+        rearm(&run->worker);
     send(run, TSW_CHILD_ADD, &body);
 }
 

@@ -1,4 +1,4 @@
-/* What identifies a launch, and what a replay finds in a recorded sweep. */
+/* What identifies a launch, what a replay finds in a recorded sweep, which builds are slow. */
 #include "run/run_state.h"
 
 #include <setjmp.h>
@@ -141,6 +141,31 @@ static void test_replay_when_recorded_then_outcomes_and_samples(void **state)
     assert_false(tsw_run_recorded_failure(&run, cell, 2, &outcome, &detail));
 }
 
+static void test_slow_builds_when_over_five_minutes_then_named(void **state)
+{
+    (void)state;
+    char *texts[] = {"A=1", "A=2", "A=3", "A=4"};
+    tsw_record_t records[4] = {{.build = {.compile_wall_ns = 10000000000u}},
+                               {.build = {.compile_wall_ns = 200000000000u}},
+                               {.build = {.compile_wall_ns = 0}},
+                               {.build = {.compile_wall_ns = 90000000000u}}};
+    tsw_cell_result_t slow = {.pack = "p",
+                              .variant = "dtype=f16",
+                              .shape = "M=1",
+                              .arch = 90,
+                              .config_texts = texts,
+                              .records = records,
+                              .record_count = 4};
+    tsw_buf_t line = TSW_BUF_INIT;
+    assert_false(tsw_run_slow_builds(&slow, &line)); /* 300 s and not more */
+    records[2].build.compile_wall_ns = 1;
+    assert_true(tsw_run_slow_builds(&slow, &line));
+    assert_string_equal(tsw_buf_text(&line),
+                        "p dtype=f16 M=1 sm_90: compilation took 5.0 min; slowest: A=2 (200.0 s), "
+                        "A=4 (90.0 s), A=1 (10.0 s)");
+    tsw_buf_fini(&line);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_launch_when_all_is_equal_then_the_same_key),
         cmocka_unit_test(test_launch_when_no_cubin_is_known_then_configs_differ),
         cmocka_unit_test(test_max_tile_when_over_configs_then_the_largest),
+        cmocka_unit_test(test_slow_builds_when_over_five_minutes_then_named),
         cmocka_unit_test(test_replay_when_recorded_then_outcomes_and_samples),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
