@@ -2,6 +2,7 @@
 #include "base/linux.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -56,6 +57,17 @@ void tsw_node_name(char *out, size_t size)
     char *dot = strchr(out, '.');
     if (dot != NULL)
         *dot = '\0';
+}
+
+bool tsw_process_open_standard(void)
+{
+    int fd = -1;
+    do
+        fd = open("/dev/null", O_RDWR); /* takes the lowest number that is free */
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
 }
 
 void tsw_process_nice(int by)

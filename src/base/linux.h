@@ -21,6 +21,10 @@ int tsw_cpus_online(void); /* cores of the machine */
 /* Name of this node (gethostname, first label), at most size - 1 characters. */
 void tsw_node_name(char *out, size_t size);
 
+/* Opens /dev/null in place of each of the descriptors 0, 1 and 2 that the caller of this program
+ * closed, so that no file or pipe of ours gets its number. False: it cannot be opened. */
+bool tsw_process_open_standard(void);
+
 /* Lower this process's priority, and that of what it starts, by 0..19. */
 void tsw_process_nice(int by);
 

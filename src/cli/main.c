@@ -1,4 +1,5 @@
 /* tilesweep: the command line. One file per subcommand (cli_*.c). */
+#include "base/linux.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
@@ -72,6 +73,8 @@ static int dispatch(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (!tsw_process_open_standard())
+        return TSW_EXIT_ENV;
     int code = dispatch(argc, argv);
     errno = 0;
     const bool lost = fflush(stdout) != 0 || ferror(stdout);

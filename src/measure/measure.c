@@ -115,10 +115,14 @@ static tsw_status_t begin_reference(tsw_measure_t *measure, tsw_err_t *err)
     if (status == TSW_OK)
         status = make_launch(measure, NULL, &measure->reference_launch, err);
     uint64_t start_ns = tsw_measure_now_ns(measure);
-    if (status == TSW_OK)
+    if (status == TSW_OK) {
+        measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_REFERENCE);
         status = tsw_measure_run_reference(measure, err);
+    }
     if (status == TSW_OK)
         status = tsw_measure_inspect(measure, detail, err);
+    if (!tsw_measure_is_fatal(status))
+        measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_NONE);
     tsw_measure_count_busy(measure, start_ns);
     if (status == TSW_OK && detail[0] != '\0')
         status = tsw_err_set(err, TSW_ERR_INPUT, "%s", detail);

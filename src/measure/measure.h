@@ -34,13 +34,16 @@ typedef struct {
     size_t recorded_count;
 } tsw_measure_config_t;
 
+#define TSW_MEASURE_BUSY_NONE      (-1)
+#define TSW_MEASURE_BUSY_REFERENCE (-2)
+
 /* What measure tells while it works; all calls come from within its functions. */
 typedef struct {
     void *user;
     /* A config changed state: verified (ok) or ended. fatal: the process must go afterwards. */
     void (*config_state)(void *user, uint32_t index, tsw_outcome_t outcome, const char *detail,
                          const tsw_verify_facts_t *verify);
-    /* About to run config index (so that a death can be blamed); -1: none. */
+    /* About to run config index, or one of TSW_MEASURE_BUSY_*, so that a death can be blamed. */
     void (*busy)(void *user, int32_t index);
     void (*round)(void *user, const tsw_round_t *round, const uint32_t *indices,
                   const tsw_sample_t *samples, size_t count);

@@ -127,6 +127,8 @@ static tsw_status_t take_csv(snapshot_t *snapshot, const tsw_node_t *ref, tsw_er
     if (status == TSW_OK && !tsw_path_exists(path))
         status = tsw_place_err(err, TSW_ERR_NOT_FOUND, ref->place,
                                "there is no file '%.200s' beside the job", ref->text);
+    else if (status == TSW_OK && tsw_path_is_dir(path))
+        status = tsw_place_err(err, TSW_ERR_INPUT, ref->place, "'%.200s' is a folder", ref->text);
     if (status == TSW_OK)
         status = tsw_file_read(path, &bytes, err);
     const tsw_fileset_item_t *before =
@@ -191,6 +193,8 @@ tsw_status_t tsw_job_snapshot(const char *job_path, const char *kernels_dir,
                            .kernels = kernels_dir,
                            .files = TSW_FILESET_INIT};
     tsw_status_t status = snapshot.dir != NULL ? TSW_OK : tsw_err_nomem(err);
+    if (status == TSW_OK && tsw_path_is_dir(job_path))
+        status = tsw_err_set(err, TSW_ERR_INPUT, "%s is a folder, wanted a job file", job_path);
     if (status == TSW_OK)
         status = tsw_file_read(job_path, &bytes, err);
     if (status == TSW_OK)

@@ -242,6 +242,11 @@ tsw_status_t tsw_node_read(const char *file, const void *bytes, size_t size, tsw
         return tsw_place_err(err, TSW_ERR_INPUT, start_of(file),
                              "larger than %u bytes (long lists of shapes go to a CSV file)",
                              TSW_NODE_BYTES_MAX);
+    static const uint8_t mark[] = {0xef, 0xbb, 0xbf}; /* that editors put before UTF-8 text */
+    if (size >= sizeof(mark) && memcmp(bytes, mark, sizeof(mark)) == 0) {
+        bytes = (const uint8_t *)bytes + sizeof(mark);
+        size -= sizeof(mark);
+    }
     builder_t builder = {.file = file};
     if (!yaml_parser_initialize(&builder.parser))
         return tsw_err_nomem(err);

@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -110,13 +111,20 @@ static void line_over_bar(const char *line, void *user)
     fprintf(stderr, "\r\033[K%s\n", line);
 }
 
+/* A bar needs a terminal that can go back in its line. */
+static bool can_draw(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDERR_FILENO) && term != NULL && strcmp(term, "dumb") != 0;
+}
+
 void tsw_run_progress_start(tsw_run_t *run)
 {
     tsw_run_progress_t *progress = &run->progress;
     uint64_t now = tsw_clock_now_ns();
     progress->start_ns = now;
     progress->next_status_ns = now;
-    progress->bar = run->options->progress && isatty(STDERR_FILENO);
+    progress->bar = run->options->progress && can_draw();
     progress->next_line_ns = now + (progress->bar ? BAR_EVERY_NS : LINE_EVERY_NS);
     if (progress->bar)
         tsw_log_set_sink(line_over_bar, NULL);

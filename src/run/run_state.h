@@ -25,7 +25,7 @@ typedef struct {
     bool tool_sent;     /* the tool's cubin */
     bool ready;         /* the canary ran */
     bool told;          /* the lane knows */
-    int32_t busy;       /* config it may die of, -1: none */
+    int32_t busy;       /* config it may die of, or TSW_LANE_CULPRIT_* */
     int64_t awaits;     /* config whose verification is awaited, -1: none */
     bool timing;
     double add_limit_s,

@@ -88,7 +88,7 @@ static tsw_status_t on_hello(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *err)
 static tsw_status_t on_busy(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *err)
 {
     int64_t index = tsw_get_i64(in);
-    if (index < -1 || index > INT32_MAX)
+    if (index < TSW_LANE_CULPRIT_REFERENCE || index > INT32_MAX)
         in->failed = true;
     tsw_status_t status = tsw_msg_done(in, "busy", err);
     if (status == TSW_OK)

@@ -429,6 +429,15 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, u
     return advance(lane, err);
 }
 
+/* The worker will not survive this reference another time either. */
+static void end_for_reference(tsw_lane_cell_t *cell, const char *detail)
+{
+    char text[TSW_DETAIL_MAX];
+    snprintf(text, sizeof(text), "suspect reference.cu: the worker died while it ran: %s",
+             detail != NULL ? detail : "");
+    tsw_lane_cell_end_all(cell, TSW_OUTCOME_INVALID, text);
+}
+
 /* Whose fault it was, as far as the cell in hand goes. */
 static void blame(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome, const char *detail)
 {
@@ -439,6 +448,8 @@ static void blame(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome, cons
         lane->idle_deaths += !lane->worker_did_something;
     } else if (is_in_worker(cell, culprit)) {
         tsw_lane_cell_end(cell, (size_t)culprit, outcome, detail);
+    } else if (culprit == TSW_LANE_CULPRIT_REFERENCE) {
+        end_for_reference(cell, detail);
     } else if (++cell->blank_deaths >= BLANK_DEATHS_MAX) {
         char text[TSW_DETAIL_MAX];
         snprintf(text, sizeof(text), "%u workers died in this cell outside any config%s%s",

@@ -104,8 +104,12 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
                             tsw_lane_actions_t *out, tsw_err_t *err);
 tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, uint64_t busy_ns,
                                  tsw_lane_actions_t *out, tsw_err_t *err);
-/* The worker is gone. culprit: the config that it was busy with, -1: none. outcome: what that
- * config gets (run_timeout, device_lost, ...). interrupted: it died while draining: no result. */
+#define TSW_LANE_CULPRIT_NONE      (-1)
+#define TSW_LANE_CULPRIT_REFERENCE (-2)
+
+/* The worker is gone. culprit: the config that it was busy with, or one of the above. outcome: what
+ * that config gets (run_timeout, device_lost, ...); a reference that kills the worker makes all
+ * configs of its cell `invalid`. interrupted: it died while draining: no result. */
 tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome,
                                   const char *detail, bool interrupted, tsw_lane_actions_t *out,
                                   tsw_err_t *err);

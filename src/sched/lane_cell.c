@@ -259,26 +259,29 @@ bool tsw_lane_cell_can_time(const tsw_lane_cell_t *cell)
 
 /* ---- the end ---- */
 
-static bool is_wrong(tsw_outcome_t outcome)
+/* Written everywhere, no NaN, and yet other values: either side may be wrong. */
+static bool differs(const tsw_record_t *record)
 {
-    return outcome == TSW_OUTCOME_WRONG_RESULT || outcome == TSW_OUTCOME_NAN_RESULT;
+    const tsw_verify_facts_t *verify = &record->verify;
+    return record->outcome == TSW_OUTCOME_WRONG_RESULT &&
+           verify->mismatches > verify->nans + verify->unwritten;
 }
 
-/* One config may be wrong by itself; when most of several are, the reference is. */
+/* One config may be wrong by itself; when most of those compared have other values, the reference
+ * may be. Those that are right, or fail in a way of their own, are not touched. */
 static void blame_reference(tsw_lane_cell_t *cell)
 {
-    size_t good = 0;
-    size_t wrong = 0;
+    size_t compared = 0;
+    size_t different = 0;
     for (size_t i = 0; i < cell->config_count; i++) {
-        tsw_outcome_t outcome = cell->result.records[i].outcome;
-        wrong += is_wrong(outcome);
-        good += outcome == TSW_OUTCOME_OK || outcome == TSW_OUTCOME_SKIPPED;
+        compared += cell->result.records[i].verify.elements > 0;
+        different += differs(&cell->result.records[i]);
     }
-    if (wrong < 2 || wrong <= good)
+    if (different < 2 || 2 * different <= compared)
         return;
     for (size_t i = 0; i < cell->config_count; i++) {
         tsw_record_t *record = &cell->result.records[i];
-        if (record->outcome != TSW_OUTCOME_OK && !is_wrong(record->outcome))
+        if (!differs(record))
             continue;
         char old[TSW_DETAIL_MAX];
         memcpy(old, record->detail, sizeof(old));

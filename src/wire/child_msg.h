@@ -22,7 +22,7 @@ typedef enum {
     TSW_CHILD_BEGIN,
     TSW_CHILD_ADD,
     TSW_CHILD_TIME, /* u32 first round */
-    TSW_CHILD_BUSY, /* i64 index, -1 none */
+    TSW_CHILD_BUSY, /* i64 index, -1 none, -2 the reference */
     TSW_CHILD_STATE,
     TSW_CHILD_ROUND,
     TSW_CHILD_TIMED,

@@ -299,6 +299,30 @@ static void test_run_when_configs_misbehave_then_each_costs_itself(void **state)
     }
 }
 
+/* A reference that ends its worker costs the cells that need it; the device stays. */
+static void test_run_when_the_reference_kills_workers_then_cells_are_invalid(void **state)
+{
+    (void)state;
+    static const char *const faults[] = {"hang reference\n", "lost reference\n",
+                                         "crash reference\n"};
+    static const char *const names[] = {"hanging", "losing", "crashing"};
+    for (size_t i = 0; i < 3; i++) {
+        write_scenario(faults[i]);
+        what_t what = {.job = "tiny.yaml", .run = names[i], .device = "sim:h200@0"};
+        tsw_run_summary_t summary = run_well(&what);
+        unsetenv("TSW_SIM_SCENARIO");
+        if (!is_root())
+            continue;
+        assert_false(summary.stopped_early);
+        assert_int_equal(summary.cells_unusable, CELLS - CELLS_SKIPPED);
+        assert_once(names[i], CELLS);
+        tsw_dataset_t dataset = read_run(names[i]);
+        assert_outcome(&dataset, "tiny_cuda", "THREADS=256", TSW_OUTCOME_INVALID);
+        assert_int_equal(count_outcome(&dataset, TSW_OUTCOME_DEVICE_LOST), 0);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
 /* A device whose canary fails is retired: others do its cells, or the run stops early. */
 static void test_run_when_a_device_is_lost_then_others_go_on(void **state)
 {
@@ -609,6 +633,7 @@ static int run_case(const char *name)
     };
     const struct CMUnitTest faults[] = {
         cmocka_unit_test(test_run_when_configs_misbehave_then_each_costs_itself),
+        cmocka_unit_test(test_run_when_the_reference_kills_workers_then_cells_are_invalid),
         cmocka_unit_test(test_run_when_a_device_is_lost_then_others_go_on),
     };
     const struct CMUnitTest archs[] = {

@@ -401,27 +401,97 @@ static void test_a_wrong_config_is_never_timed(void **state)
     close_lane(&f);
 }
 
-static void test_most_configs_wrong_blames_the_reference(void **state)
+static void compared(fixture_t *f, uint32_t config, tsw_outcome_t outcome,
+                     const tsw_verify_facts_t *verify)
+{
+    f->actions.count = 0;
+    assert_int_equal(
+        tsw_lane_config_state(f->lane, config, outcome, "so it is", verify, &f->actions, &f->err),
+        TSW_OK);
+}
+
+/* A cell of three configs with these verifications; all but the ok ones have ended. */
+static tsw_cell_result_t cell_of(fixture_t *f, const tsw_outcome_t outcomes[3],
+                                 const tsw_verify_facts_t facts[3])
+{
+    *f = open_lane(&small);
+    start(f);
+    ready(f);
+    lease(f, 0);
+    found(f, 0);
+    for (int32_t i = 0; i < 3; i++)
+        built(f, 0, i, (uint64_t)i);
+    for (uint32_t i = 0; i < 3; i++)
+        compared(f, i, outcomes[i], &facts[i]);
+    round_of(f, TSW_STAGE_ROUND, 0, (const uint32_t[]){2, UINT32_MAX});
+    timed(f);
+    return take(f);
+}
+
+static void test_most_configs_different_blames_the_reference(void **state)
+{
+    (void)state;
+    fixture_t f;
+    tsw_cell_result_t result = cell_of(
+        &f, (tsw_outcome_t[]){TSW_OUTCOME_WRONG_RESULT, TSW_OUTCOME_WRONG_RESULT, TSW_OUTCOME_OK},
+        (tsw_verify_facts_t[]){
+            {.elements = 9, .mismatches = 1}, {.elements = 9, .mismatches = 3}, {.elements = 9}});
+    for (size_t i = 0; i < 2; i++) {
+        assert_non_null(strstr(result.records[i].detail, "suspect reference.cu"));
+        assert_non_null(strstr(result.records[i].detail, "so it is"));
+    }
+    assert_int_equal(result.records[2].outcome, TSW_OUTCOME_OK);
+    assert_string_equal(result.records[2].detail, "");
+    tsw_cell_result_fini(&result);
+    close_lane(&f);
+}
+
+/* Writes out of bounds, half an output and NaN are no disagreement about values. */
+static void test_configs_wrong_in_other_ways_do_not_blame_the_reference(void **state)
+{
+    (void)state;
+    static const tsw_verify_facts_t ways[] = {
+        {.elements = 9},
+        {.elements = 9, .mismatches = 4, .unwritten = 4},
+        {.elements = 9, .mismatches = 5, .nans = 3, .unwritten = 2},
+    };
+    for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+        fixture_t f;
+        tsw_cell_result_t result = cell_of(
+            &f,
+            (tsw_outcome_t[]){TSW_OUTCOME_WRONG_RESULT, TSW_OUTCOME_WRONG_RESULT, TSW_OUTCOME_OK},
+            (tsw_verify_facts_t[]){ways[i], ways[i], {.elements = 9}});
+        for (size_t k = 0; k < 3; k++)
+            assert_null(strstr(result.records[k].detail, "suspect"));
+        tsw_cell_result_fini(&result);
+        close_lane(&f);
+    }
+}
+
+/* Its cell is over, the next one goes to a new worker, unharmed. */
+static void test_a_reference_that_kills_the_worker_costs_its_cell(void **state)
 {
     (void)state;
     fixture_t f = open_lane(&small);
     start(&f);
     ready(&f);
     lease(&f, 0);
+    lease(&f, 1);
     found(&f, 0);
-    for (int32_t i = 0; i < 3; i++)
-        built(&f, 0, i, (uint64_t)i);
-    config_state(&f, 0, TSW_OUTCOME_WRONG_RESULT);
-    config_state(&f, 1, TSW_OUTCOME_NAN_RESULT);
-    config_state(&f, 2, TSW_OUTCOME_OK);
-    round_of(&f, TSW_STAGE_ROUND, 0, (const uint32_t[]){2, UINT32_MAX});
-    timed(&f);
+    found(&f, 1);
+    built(&f, 0, 0, 0);
+    died(&f, TSW_LANE_CULPRIT_REFERENCE, TSW_OUTCOME_RUN_TIMEOUT);
+    expect(&f, TSW_LANE_START_WORKER, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL);
     tsw_cell_result_t result = take(&f);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < result.record_count; i++) {
+        assert_int_equal(result.records[i].outcome, TSW_OUTCOME_INVALID);
         assert_non_null(strstr(result.records[i].detail, "suspect reference.cu"));
-    assert_non_null(strstr(result.records[0].detail, "so it is"));
-    assert_int_equal(result.records[2].outcome, TSW_OUTCOME_OK);
+        assert_non_null(strstr(result.records[i].detail, "gone"));
+    }
     tsw_cell_result_fini(&result);
+    ready(&f);
+    expect(&f, TSW_LANE_BEGIN_CELL);
+    assert_int_equal(f.actions.items[0].cell, 1);
     close_lane(&f);
 }
 
@@ -798,7 +868,9 @@ int main(void)
         cmocka_unit_test(test_equal_launches_are_added_and_timed_once),
         cmocka_unit_test(test_an_alias_of_a_failed_config_takes_over_its_outcome),
         cmocka_unit_test(test_a_wrong_config_is_never_timed),
-        cmocka_unit_test(test_most_configs_wrong_blames_the_reference),
+        cmocka_unit_test(test_most_configs_different_blames_the_reference),
+        cmocka_unit_test(test_configs_wrong_in_other_ways_do_not_blame_the_reference),
+        cmocka_unit_test(test_a_reference_that_kills_the_worker_costs_its_cell),
         cmocka_unit_test(test_a_culprit_gets_its_outcome_and_the_cell_goes_on),
         cmocka_unit_test(test_a_death_while_verifying_adds_the_unanswered_again),
         cmocka_unit_test(test_a_lost_device_gets_its_worker_killed),
