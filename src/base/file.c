@@ -240,6 +240,14 @@ char *tsw_path_join(const char *dir, const char *name)
     return tsw_buf_take_text(&path);
 }
 
+char *tsw_path_absolute(const char *path)
+{
+    char here[4096];
+    if (path[0] == '/')
+        return tsw_strdup(path);
+    return getcwd(here, sizeof(here)) != NULL ? tsw_path_join(here, path) : NULL;
+}
+
 char *tsw_path_self_dir(void)
 {
     char path[4096];

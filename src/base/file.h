@@ -37,6 +37,8 @@ bool tsw_path_exists(const char *path);
 bool tsw_path_is_dir(const char *path);
 /* "a" and "b" to "a/b"; heap, tsw_free; NULL when out of memory. */
 char *tsw_path_join(const char *dir, const char *name);
+/* path seen from the root, for those who work in another folder; heap, or NULL. */
+char *tsw_path_absolute(const char *path);
 /* Folder that holds the running executable; heap, tsw_free; NULL on failure. */
 char *tsw_path_self_dir(void);
 

@@ -182,19 +182,21 @@ static tsw_status_t append_version(const char *name, const char *path, tsw_buf_t
     return status;
 }
 
-/* Everything about the toolchain in root; TSW_ERR_ENV when it lacks NVRTC or does not work. */
-static tsw_status_t examine(const char *root, tsw_toolchain_t *toolchain, tsw_err_t *err)
+/* Everything about the toolchain in the folder; TSW_ERR_ENV when it lacks NVRTC or does not work.
+ * The compilers run in folders of their own, so the paths are absolute. */
+static tsw_status_t examine(const char *folder, tsw_toolchain_t *toolchain, tsw_err_t *err)
 {
+    toolchain->root = tsw_path_absolute(folder);
+    if (toolchain->root == NULL)
+        return tsw_err_nomem(err);
+    const char *root = toolchain->root;
     tsw_buf_t text = TSW_BUF_INIT;
     char *ptxas = find_program(root, "ptxas");
     char digits[TSW_KEY_TEXT_SIZE];
     tsw_status_t status = TSW_OK;
-    toolchain->root = tsw_strdup(root);
     toolchain->nvrtc = find_library(root, "libnvrtc.so");
     toolchain->tileiras = find_program(root, "tileiras");
-    if (toolchain->root == NULL)
-        status = tsw_err_nomem(err);
-    else if (toolchain->nvrtc == NULL)
+    if (toolchain->nvrtc == NULL)
         status = tsw_err_set(err, TSW_ERR_ENV, "no libnvrtc.so in %s/lib or lib64", root);
     if (status == TSW_OK)
         status = nvrtc_version(toolchain->nvrtc, &text, err);

@@ -47,7 +47,7 @@ static tsw_status_t refuse_expression(tsw_plan_maker_t *m, const tsw_plan_varian
     char text[TSW_ERR_TEXT_MAX];
     if (why->code == TSW_ERR_NOMEM)
         return tsw_err_nomem(m->err);
-    snprintf(text, sizeof(text), "%s: %.1800s", what, why->text);
+    snprintf(text, sizeof(text), "%s: %.1700s", what, why->text);
     return refuse(m, variant, dims, text);
 }
 

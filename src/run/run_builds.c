@@ -33,12 +33,17 @@ static void remove_dead(const char *dir)
     tsw_names_fini(&names);
 }
 
-static tsw_status_t make_work_root(tsw_run_builds_t *builds, tsw_err_t *err)
+/* By node: TMPDIR may be shared by many, and process ids mean something on one node only. Absolute,
+ * since compilers work inside. */
+static tsw_status_t make_work_root(tsw_run_builds_t *builds, const char *node, tsw_err_t *err)
 {
     const char *tmp = getenv("TMPDIR");
+    char *base = tsw_path_absolute(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp");
+    if (base == NULL)
+        return tsw_err_nomem(err);
     tsw_buf_t text = TSW_BUF_INIT;
-    tsw_buf_printf(&text, "%s/tilesweep-%lu", tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp",
-                   (unsigned long)getuid());
+    tsw_buf_printf(&text, "%s/tilesweep-%lu-%s", base, (unsigned long)getuid(), node);
+    tsw_free(base);
     remove_dead(tsw_buf_text(&text));
     tsw_buf_printf(&text, "/%ld", (long)getpid());
     builds->work_root = tsw_buf_take_text(&text);
@@ -101,7 +106,7 @@ tsw_status_t tsw_run_builds_init(tsw_run_t *run, tsw_err_t *err)
     builds->alone = tsw_calloc(count, sizeof(*builds->alone));
     if (builds->artifacts == NULL || builds->alone == NULL)
         return tsw_err_nomem(err);
-    return run->replay ? TSW_OK : make_work_root(builds, err);
+    return run->replay ? TSW_OK : make_work_root(builds, run->node, err);
 }
 
 void tsw_run_builds_fini(tsw_run_t *run)

@@ -48,6 +48,27 @@ static void test_option_names_a_folder_with_everything(void **state)
     tsw_toolchain_fini(&toolchain);
 }
 
+/* Keepers and compilers work in other folders than the one that the user named it from. */
+static void test_relative_folder_becomes_absolute(void **state)
+{
+    (void)state;
+    char here[4096];
+    forget_environment();
+    assert_non_null(getcwd(here, sizeof(here)));
+    assert_int_equal(chdir(TSW_BINARY_DIR), 0);
+    tsw_toolchain_t option = find("fake-toolchain");
+    assert_int_equal(setenv("TSW_TOOLCHAIN", "fake-toolchain", 1), 0);
+    tsw_toolchain_t environment = find(NULL);
+    forget_environment();
+    assert_int_equal(chdir(here), 0);
+    assert_string_equal(option.root, FAKE_ROOT);
+    assert_string_equal(option.tileiras, FAKE_ROOT "/bin/tileiras");
+    assert_string_equal(option.nvrtc, FAKE_ROOT "/lib/libnvrtc.so.13");
+    assert_string_equal(environment.tileiras, FAKE_ROOT "/bin/tileiras");
+    tsw_toolchain_fini(&option);
+    tsw_toolchain_fini(&environment);
+}
+
 static void test_option_without_nvrtc_is_an_error_that_names_it(void **state)
 {
     (void)state;
@@ -193,6 +214,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_option_names_a_folder_with_everything),
+        cmocka_unit_test(test_relative_folder_becomes_absolute),
         cmocka_unit_test(test_option_without_nvrtc_is_an_error_that_names_it),
         cmocka_unit_test(test_environment_is_used_in_its_order),
         cmocka_unit_test(test_chosen_place_that_is_empty_is_absence_with_its_reason),

@@ -41,8 +41,14 @@ extern "C" __global__ void __launch_bounds__(256) faults(float *x, float *y, lon
     }
     if (FAULT == ILLEGAL && i == 0)
         *(volatile float *)0x10 = sum;
-    if (FAULT == MISALIGNED && i == 0)
-        sum += (*(volatile float4 *)((char *)x + 4)).x;
+    if (FAULT == MISALIGNED && i == 0) {
+        float4 load; // in PTX: of C++ the compiler would keep the 4 bytes that are used
+        asm volatile("ld.global.v4.f32 {%0, %1, %2, %3}, [%4];"
+                     : "=f"(load.x), "=f"(load.y), "=f"(load.z), "=f"(load.w)
+                     : "l"((const char *)x + 4)
+                     : "memory");
+        sum += load.x + load.y + load.z + load.w;
+    }
     if (FAULT == WRITES_INPUT && i == n - 1)
         x[i] = sum;
     if (FAULT == HALF_WRITTEN && i >= n / 2)
