@@ -110,8 +110,6 @@ tsw_status_t tsw_cuda_copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_
                            tsw_err_t *err);
 tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,
                                    uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err);
-tsw_status_t tsw_cuda_check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
-                                 const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
                               tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
                               tsw_compare_t *compare_p, tsw_err_t *err);
@@ -129,5 +127,7 @@ void tsw_cuda_graph_free(tsw_device_t *dev, tsw_graph_t *graph);
 tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                            const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
                            tsw_err_t *err);
+tsw_status_t tsw_cuda_queue_depth(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
+                                  uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
 
 #endif

@@ -23,14 +23,6 @@ typedef struct {
     uint64_t base, total; /* the whole allocation */
 } tsw_memory_t;
 
-/* Stretches of poison within one memory, all alike. */
-typedef struct {
-    uint64_t offset; /* of the first one, from the start of the usable bytes */
-    uint64_t bytes;  /* of each */
-    uint64_t period; /* from one to the next, a multiple of 8 */
-    uint64_t count;
-} tsw_gaps_t;
-
 #define TSW_PARAM_MAX 32
 
 /* A launch, ready to go: kernel parameters by value. */
@@ -112,9 +104,6 @@ typedef struct tsw_device_ops {
      * the start of the usable bytes (negative: before). */
     tsw_status_t (*check_fences)(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *damaged_p,
                                  int64_t *first_p, tsw_err_t *err);
-    /* *damaged_p: bytes of these gaps that changed. */
-    tsw_status_t (*check_gaps)(tsw_device_t *dev, const tsw_memory_t *memory,
-                               const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err);
     tsw_status_t (*compare)(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
                             tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
                             tsw_compare_t *compare_p, tsw_err_t *err);
@@ -139,6 +128,10 @@ typedef struct tsw_device_ops {
     tsw_status_t (*wave)(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                          const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
                          tsw_err_t *err);
+    /* Launches behind one that waits for the host: *depth_p are queued before a call blocks, 0 when
+     * `tried` did not; *enqueue_ns_p is what the host needs for each. */
+    tsw_status_t (*queue_depth)(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
+                                uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);

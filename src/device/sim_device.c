@@ -24,6 +24,7 @@ enum {
     GRAPH_NS = 80000, /* a graph, without its nodes */
     NODE_NS = 2500,
     REFERENCE_SLOWNESS = 40,
+    QUEUE_DEPTH = 1022,
 };
 
 typedef struct {
@@ -204,17 +205,6 @@ static tsw_status_t check_fences(tsw_device_t *dev, const tsw_memory_t *memory, 
     *damaged_p = damaged ? 2 : 0;
     *first_p = (int64_t)memory->bytes;
     return TSW_OK;
-}
-
-/* Faults show at the buffers themselves. */
-static tsw_status_t check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
-                               const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err)
-{
-    (void)memory;
-    tsw_status_t status = pass(body(dev), gaps->bytes * gaps->count, err);
-    if (status == TSW_OK)
-        *damaged_p = 0;
-    return status;
 }
 
 static tsw_compare_t faulty_result(tsw_fault_t fault, uint64_t elements)
@@ -445,6 +435,19 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
     return status;
 }
 
+static tsw_status_t queue_depth(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
+                                uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err)
+{
+    (void)launch;
+    tsw_status_t status = usable(body(dev), err);
+    if (status != TSW_OK)
+        return status;
+    body(dev)->clock_ns += (uint64_t)LAUNCH_NS * QUEUE_DEPTH;
+    *depth_p = tried > QUEUE_DEPTH ? QUEUE_DEPTH : 0;
+    *enqueue_ns_p = LAUNCH_NS;
+    return TSW_OK;
+}
+
 static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
 {
     const tsw_sim_t *sim = body(dev);
@@ -478,7 +481,6 @@ static const tsw_device_ops_t sim_ops = {
     .poison = poison,
     .copy = copy,
     .check_fences = check_fences,
-    .check_gaps = check_gaps,
     .compare = compare,
     .checksum = checksum,
     .kernel_load = kernel_load,
@@ -487,6 +489,7 @@ static const tsw_device_ops_t sim_ops = {
     .graph_new = graph_new,
     .graph_free = graph_free,
     .wave = wave,
+    .queue_depth = queue_depth,
     .telemetry = telemetry,
     .now_ns = now_ns,
     .profiler = profiler,
