@@ -5,6 +5,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "pack/arch.h"
 #include "stats/stats.h"
@@ -61,6 +62,8 @@ static void print_times(const tsw_cell_result_t *cell, const tsw_summary_t *time
                         const tsw_summary_t *baseline)
 {
     char median[32], mean[32], std[32], low[32], high[32];
+    tsw_calibration_t calibration;
+    double roof_ns = 0;
     if (time->n == 0)
         return;
     printf("  median     %s of %zu; mean %s, std %s, from %s to %s\n",
@@ -69,6 +72,12 @@ static void print_times(const tsw_cell_result_t *cell, const tsw_summary_t *time
            tsw_text_format_ns(time->max, high));
     printf("  rate       %.4g TFLOP/s, %.4g GB/s\n", cell->flops / time->median / 1e3,
            cell->bytes / time->median);
+    if (tsw_roof_find(&cell->gpu, &calibration)) {
+        roof_ns = tsw_calibration_roof_ns(&calibration, cell->variant, cell->flops, cell->bytes);
+        if (roof_ns > 0)
+            printf("  roof       %.3f of what this device was calibrated to achieve\n",
+                   roof_ns / time->median);
+    }
     if (baseline->n > 0)
         printf("  baseline   %.3f x as fast as config 0\n", baseline->median / time->median);
 }

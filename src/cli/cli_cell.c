@@ -1,16 +1,12 @@
 #include "cli/cli_cell.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
-#include "cli/cli_input.h"
-#include "device/device.h"
-#include "run/run.h"
-#include "store/store.h"
+#include "cli/cli_once.h"
+#include "space/space.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { NAMES_MAX = TSW_DIM_MAX + TSW_FLAG_MAX + 1 };
@@ -150,37 +146,6 @@ static tsw_status_t read_config(const tsw_pack_t *pack, const char *text, tsw_co
     return status;
 }
 
-/* ---- the device ---- */
-
-static tsw_status_t arch_of_device(const char *device, tsw_arch_t *arch_p, tsw_err_t *err)
-{
-    tsw_gpu_t *gpus = NULL;
-    size_t count = 0;
-    char *missing = NULL;
-    if (tsw_text_starts_with(device, "sim:")) {
-        const char *const *names = NULL;
-        size_t name_count = 0;
-        char text[TSW_ERR_TEXT_MAX];
-        if (tsw_sim_arch(device + 4, arch_p))
-            return TSW_OK;
-        tsw_sim_models(&names, &name_count);
-        tsw_cli_unknown(text, sizeof(text), "simulated device", device + 4, names, name_count);
-        return tsw_err_set(err, TSW_ERR_ARG, "--device: %s", text);
-    }
-    if (strcmp(device, "auto") != 0 && strcmp(device, "cuda") != 0)
-        return tsw_err_set(err, TSW_ERR_ARG, "--device: '%s' is none of auto, cuda, sim:NAME",
-                           device);
-    tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
-    if (status == TSW_OK && count == 0)
-        status = tsw_err_set(err, TSW_ERR_ENV, "no usable GPU: %s",
-                             missing != NULL ? missing : "none is there");
-    if (status == TSW_OK)
-        *arch_p = gpus[0].arch;
-    tsw_free(gpus);
-    tsw_free(missing);
-    return status;
-}
-
 /* ---- the job ---- */
 
 static void print_job(const tsw_one_cell_t *cell, const assignment_t *assignment, tsw_arch_t arch,
@@ -207,68 +172,12 @@ static void print_job(const tsw_one_cell_t *cell, const assignment_t *assignment
                    cell->protocol, cell->rounds, cell->warmup, cell->hot ? "hot" : "cold");
 }
 
-static tsw_status_t make_snapshot(const char *job_text, const tsw_fileset_t *files,
-                                  const char *pack_name, tsw_fileset_t *snapshot, tsw_err_t *err)
-{
-    tsw_status_t status = tsw_fileset_add(snapshot, "job.yaml", job_text, strlen(job_text), err);
-    for (size_t i = 0; status == TSW_OK && i < files->count; i++) {
-        tsw_buf_t name = TSW_BUF_INIT;
-        tsw_buf_printf(&name, "packs/%s/%s", pack_name, files->items[i].name);
-        status = tsw_buf_ok(&name)
-                     ? tsw_fileset_add(snapshot, tsw_buf_text(&name), files->items[i].bytes,
-                                       files->items[i].size, err)
-                     : tsw_err_nomem(err);
-        tsw_buf_fini(&name);
-    }
-    return status;
-}
-
 /* ---- the pack ---- */
 
 static const char *last_part(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash != NULL ? slash + 1 : path;
-}
-
-static tsw_status_t unknown_pack(const char *word, const char *kernels, tsw_err_t *err)
-{
-    tsw_names_t names = {0};
-    char text[TSW_ERR_TEXT_MAX];
-    tsw_status_t status = tsw_dir_list(kernels, &names, err);
-    if (status != TSW_OK)
-        return status;
-    tsw_cli_unknown(text, sizeof(text), "pack", word, (const char *const *)names.names,
-                    names.count);
-    tsw_names_fini(&names);
-    return tsw_err_set(err, TSW_ERR_NOT_FOUND, "%s", text);
-}
-
-/* Files of a pack: a bare word is looked up among the shipped ones, all else is a folder. */
-static tsw_status_t read_pack_files(const tsw_one_cell_t *cell, tsw_fileset_t *files,
-                                    tsw_err_t *err)
-{
-    const char *word = cell->words[0];
-    char *kernels = NULL;
-    char *dir = NULL;
-    tsw_status_t status = TSW_OK;
-    if (strchr(word, '/') != NULL) {
-        dir = tsw_strdup(word);
-    } else {
-        status = tsw_cli_kernels_dir(cell->kernels, &kernels, err);
-        dir = status == TSW_OK ? tsw_path_join(kernels, word) : NULL;
-    }
-    if (status == TSW_OK && dir == NULL)
-        status = tsw_err_nomem(err);
-    if (status == TSW_OK && !tsw_path_is_dir(dir))
-        status = kernels != NULL
-                     ? unknown_pack(word, kernels, err)
-                     : tsw_err_set(err, TSW_ERR_NOT_FOUND, "no pack folder at '%s'", dir);
-    if (status == TSW_OK)
-        status = tsw_fileset_add_dir(files, "", dir, err);
-    tsw_free(dir);
-    tsw_free(kernels);
-    return status;
 }
 
 /* The snapshot of the one-cell job, and the canonical text of its config. */
@@ -281,7 +190,7 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
     tsw_arch_t arch = 0;
     tsw_buf_t job = TSW_BUF_INIT;
     const char *name = last_part(cell->words[0]);
-    tsw_status_t status = read_pack_files(cell, &files, err);
+    tsw_status_t status = tsw_once_pack_files(cell->words[0], cell->kernels, &files, err);
     if (status == TSW_OK)
         status = tsw_pack_read(&files, &pack, err);
     assignment_t assignment = {.pack = pack};
@@ -290,12 +199,12 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
     if (status == TSW_OK)
         status = read_config(pack, cell->config, &config, err);
     if (status == TSW_OK)
-        status = arch_of_device(cell->device, &arch, err);
+        status = tsw_once_arch(cell->device, &arch, err);
     if (status == TSW_OK) {
         tsw_config_format(pack, &config, config_text);
         print_job(cell, &assignment, arch, &config, name, &job);
         status = tsw_buf_ok(&job) && tsw_buf_ok(config_text)
-                     ? make_snapshot(tsw_buf_text(&job), &files, name, snapshot, err)
+                     ? tsw_once_snapshot(tsw_buf_text(&job), &files, name, snapshot, err)
                      : tsw_err_nomem(err);
     }
     tsw_buf_fini(&job);
@@ -305,48 +214,6 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
 }
 
 /* ---- the run ---- */
-
-static tsw_status_t make_temp_dir(char **dir_p, tsw_err_t *err)
-{
-    const char *tmp = getenv("TMPDIR");
-    char *dir =
-        tsw_path_join(tmp != NULL && tmp[0] != '\0' ? tmp : "/tmp", "tilesweep-bench-XXXXXX");
-    if (dir == NULL)
-        return tsw_err_nomem(err);
-    if (mkdtemp(dir) == NULL) {
-        tsw_status_t status =
-            tsw_err_set(err, TSW_ERR_IO, "cannot make a temporary folder like %s", dir);
-        tsw_free(dir);
-        return status;
-    }
-    *dir_p = dir;
-    return TSW_OK;
-}
-
-static tsw_status_t run_in(const char *run_dir, const tsw_one_cell_t *cell, const char *invocation,
-                           tsw_fileset_t *snapshot, tsw_err_t *err)
-{
-    const tsw_run_options_t options = {
-        .run_dir = run_dir,
-        .device = cell->device,
-        .toolchain = cell->toolchain,
-        .cache_dir = cell->cache_dir,
-        .invocation = invocation,
-    };
-    tsw_comm_t *comm = NULL;
-    tsw_run_summary_t summary = {0};
-    tsw_status_t status = tsw_comm_open(&comm, err);
-    if (status != TSW_OK)
-        return status;
-    if (tsw_comm_size(comm) != 1)
-        status = tsw_err_set(err, TSW_ERR_ARG, "runs with one rank, not under mpirun or srun");
-    else
-        status = tsw_run(comm, snapshot, &options, &summary, err);
-    tsw_comm_close(comm);
-    if (status == TSW_OK && summary.stopped_early)
-        status = tsw_err_set(err, TSW_ERR_CANCELED, "stopped before the end");
-    return status;
-}
 
 static const tsw_record_t *follow_alias(const tsw_cell_result_t *cell, const tsw_record_t *record)
 {
@@ -386,29 +253,22 @@ tsw_status_t tsw_one_cell_run(const tsw_one_cell_t *cell, const char *invocation
     tsw_fileset_t snapshot = TSW_FILESET_INIT;
     tsw_buf_t config = TSW_BUF_INIT;
     tsw_one_result_t result = {0};
-    char *temp = NULL;
-    char *run_dir = NULL;
-    char *skipped = NULL;
+    tsw_run_summary_t summary = {0};
+    const tsw_run_options_t options = {
+        .device = cell->device,
+        .toolchain = cell->toolchain,
+        .cache_dir = cell->cache_dir,
+        .invocation = invocation,
+    };
     tsw_status_t status = prepare(cell, &snapshot, &config, err);
     if (status == TSW_OK)
-        status = make_temp_dir(&temp, err);
-    if (status == TSW_OK && (run_dir = tsw_path_join(temp, "run")) == NULL)
-        status = tsw_err_nomem(err);
-    if (status == TSW_OK)
-        status = run_in(run_dir, cell, invocation, &snapshot, err);
-    if (status == TSW_OK)
-        status = tsw_store_read(run_dir, &result.dataset, &skipped, err);
+        status = tsw_once_run(&snapshot, &options, &result.dataset, &summary, err);
     if (status == TSW_OK)
         status = find_records(tsw_buf_text(&config), &result, err);
     if (status == TSW_OK)
         *result_p = result;
     else
         tsw_one_result_fini(&result);
-    if (temp != NULL)
-        tsw_dir_remove(temp, NULL);
-    tsw_free(skipped);
-    tsw_free(run_dir);
-    tsw_free(temp);
     tsw_buf_fini(&config);
     tsw_fileset_fini(&snapshot);
     return status;

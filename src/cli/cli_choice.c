@@ -57,6 +57,14 @@ static void format_time_interval(const tsw_config_result_t *config, char *out, s
              tsw_text_format_ns(config->ci_high_ns, high));
 }
 
+static bool knows_roof(const tsw_group_t *group)
+{
+    for (size_t i = 0; i < group->cell_count; i++)
+        if (group->cells[i]->roof_ns > 0)
+            return true;
+    return false;
+}
+
 /* A shape that no chosen config can do has a row all the same. */
 static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t index)
 {
@@ -77,6 +85,10 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
     tsw_grid_text(grid, ratio_interval);
     tsw_grid_number(grid, cell->tie_count);
     tsw_grid_number(grid, 100 * group->choice_regret[index]);
+    if (knows_roof(group))
+        tsw_grid_number(grid, config != NULL && cell->roof_ns > 0
+                                  ? cell->roof_ns / config->time_ns.median
+                                  : (double)NAN);
 }
 
 static bool stands_before(const tsw_group_t *group, size_t a, size_t b)
@@ -106,9 +118,10 @@ static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err
         {"use", true, 0, false},       {"median", false, 0, false},
         {"interval", false, 0, false}, {"x baseline", true, 3, false},
         {"interval", false, 0, false}, {"ties", true, 0, false},
-        {"regret %", true, 2, false},
+        {"regret %", true, 2, false},  {"x roof", true, 3, false},
     };
-    tsw_grid_t grid = tsw_grid(columns, sizeof(columns) / sizeof(columns[0]));
+    const size_t all = sizeof(columns) / sizeof(columns[0]);
+    tsw_grid_t grid = tsw_grid(columns, knows_roof(group) ? all : all - 1);
     size_t *order = order_of_cells(group);
     tsw_status_t status = order != NULL ? TSW_OK : tsw_err_nomem(err);
     for (size_t i = 0; status == TSW_OK && i < group->cell_count; i++)

@@ -18,5 +18,6 @@ int tsw_cli_check(int argc, char **argv);
 int tsw_cli_verify(int argc, char **argv);
 int tsw_cli_bench(int argc, char **argv);
 int tsw_cli_devices(int argc, char **argv);
+int tsw_cli_calibrate(int argc, char **argv);
 
 #endif

@@ -1,14 +1,17 @@
+#include "base/clock.h"
 #include "base/linux.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "build/toolchain.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
+#include "cli/cli_roof.h"
 #include "comm/comm.h"
 #include "device/device.h"
 #include "store/store.h"
 #include "tsw_version.h"
 
+#include <math.h>
 #include <stdio.h>
 
 typedef struct {
@@ -28,10 +31,29 @@ static void print_gpu(size_t index, const tsw_gpu_t *gpu)
                gpu->driver_version % 1000 / 10);
 }
 
+static void print_calibration(const tsw_gpu_t *gpu)
+{
+    tsw_calibration_t found;
+    char when[32];
+    if (!tsw_roof_find(gpu, &found)) {
+        printf("             not calibrated: 'tilesweep calibrate' tells what it can achieve\n");
+        return;
+    }
+    printf("             calibrated %s%s", tsw_clock_format_utc(found.wall_ns, when),
+           tsw_calibration_fits(&found, gpu, true) ? "" : " on another of its kind");
+    if (isfinite(found.values.copy_bytes_per_s))
+        printf(", copy %.0f GB/s", found.values.copy_bytes_per_s / 1e9);
+    if (isfinite(found.values.f16_flops_per_s))
+        printf(", f16 matmul %.0f TFLOP/s", found.values.f16_flops_per_s / 1e12);
+    printf("\n");
+}
+
 static void print_gpus(const tsw_gpu_t *gpus, size_t count, const char *missing)
 {
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         print_gpu(i, &gpus[i]);
+        print_calibration(&gpus[i]);
+    }
     if (count == 0)
         printf("  gpu        none: %s\n"
                "             a GPU host with a driver measures; anywhere, --device sim:NAME "

@@ -7,6 +7,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_tables.h"
 #include "run/run.h"
@@ -43,7 +44,8 @@ static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
 /* Reduces what the run folder holds: prints it, and writes tables when the job is for release. */
 static tsw_status_t report(const char *run_dir, tsw_err_t *err)
 {
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_calibration_t *roofs = NULL;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
@@ -51,6 +53,9 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
     char *tables_dir = tsw_path_join(run_dir, "tables");
     tsw_status_t status =
         tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
+    if (status == TSW_OK)
+        status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
+    options.calibrations = roofs;
     if (status == TSW_OK)
         status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
     if (status == TSW_OK)
@@ -65,6 +70,7 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
     tsw_buf_fini(&out);
     tsw_cli_tables_fini(&tables);
     tsw_reduction_free(reduction);
+    tsw_free(roofs);
     tsw_dataset_fini(&dataset);
     tsw_free(tables_dir);
     return status;

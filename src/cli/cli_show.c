@@ -1,9 +1,11 @@
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
+#include "cli/cli_roof.h"
 #include "pack/arch.h"
 
 #include <math.h>
@@ -56,22 +58,20 @@ static double or_nan(bool known, double value)
 }
 
 static const tsw_column_t columns[] = {
-    {"pack", false, 0, false},       {"arch", false, 0, false},
-    {"variant", false, 0, false},    {"shape", false, 0, false},
-    {"config", false, 0, false},     {"outcome", false, 0, false},
-    {"mode", false, 0, true},        {"samples", true, 0, false},
-    {"median_ns", true, 0, false},   {"low_ns", true, 0, false},
-    {"high_ns", true, 0, false},     {"mean_ns", true, 0, true},
-    {"std_ns", true, 0, true},       {"x_baseline", true, 3, false},
-    {"regret", true, 4, false},      {"tie", true, 0, true},
-    {"registers", true, 0, false},   {"spill_bytes", true, 0, false},
-    {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true},
-    {"gpu", false, 0, true},         {"node", false, 0, true},
-    {"rank", true, 0, true},         {"detail", false, 0, false},
+    {"pack", false, 0, false},       {"arch", false, 0, false},       {"variant", false, 0, false},
+    {"shape", false, 0, false},      {"config", false, 0, false},     {"outcome", false, 0, false},
+    {"mode", false, 0, true},        {"samples", true, 0, false},     {"median_ns", true, 0, false},
+    {"low_ns", true, 0, false},      {"high_ns", true, 0, false},     {"mean_ns", true, 0, true},
+    {"std_ns", true, 0, true},       {"x_baseline", true, 3, false},  {"x_roof", true, 3, false},
+    {"regret", true, 4, false},      {"tie", true, 0, true},          {"registers", true, 0, false},
+    {"spill_bytes", true, 0, false}, {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true},
+    {"gpu", false, 0, true},         {"node", false, 0, true},        {"rank", true, 0, true},
+    {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
-static void add_times(tsw_grid_t *grid, const tsw_config_result_t *config)
+static void add_times(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
+                      const tsw_config_result_t *config)
 {
     const bool timed = is_timed(config);
     const tsw_summary_t *time = &config->time_ns;
@@ -82,13 +82,15 @@ static void add_times(tsw_grid_t *grid, const tsw_config_result_t *config)
     tsw_grid_number(grid, or_nan(timed, time->mean));
     tsw_grid_number(grid, or_nan(timed, time->std));
     tsw_grid_number(grid, tsw_cli_speedup(config));
+    tsw_grid_number(grid, or_nan(timed && cell->roof_ns > 0, cell->roof_ns / time->median));
     tsw_grid_number(grid, or_nan(timed, config->regret));
     tsw_grid_number(grid, or_nan(timed, config->in_tie_set ? 1 : 0));
 }
 
-static void add_row(tsw_grid_t *grid, const tsw_cell_result_t *cell,
+static void add_row(tsw_grid_t *grid, const tsw_cell_summary_t *summary,
                     const tsw_config_result_t *config)
 {
+    const tsw_cell_result_t *cell = summary->cell;
     char arch[16];
     const tsw_build_facts_t *build = &config->record->build;
     const bool built = build->cubin_bytes > 0;
@@ -99,7 +101,7 @@ static void add_row(tsw_grid_t *grid, const tsw_cell_result_t *cell,
     tsw_grid_text(grid, config->config);
     tsw_grid_text(grid, tsw_outcome_name(config->outcome));
     tsw_grid_text(grid, cell->gpu.mode);
-    add_times(grid, config);
+    add_times(grid, summary, config);
     tsw_grid_number(grid, or_nan(built, build->registers));
     tsw_grid_number(grid, or_nan(built, build->spill_bytes));
     tsw_grid_number(grid, or_nan(built, build->shared_bytes));
@@ -121,7 +123,7 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
         for (size_t k = 0; wants_cell(args, cell->cell) && k < cell->config_count; k++)
             if (args->outcome == NULL ||
                 strcmp(args->outcome, tsw_outcome_name(cell->configs[k].outcome)) == 0)
-                add_row(&grid, cell->cell, &cell->configs[k]);
+                add_row(&grid, cell, &cell->configs[k]);
     }
     if (format == TSW_FORMAT_TEXT) /* files carry the mode in a column */
         tsw_buf_append_text(&out, tsw_cli_mark(dataset->meta.mode));
@@ -153,7 +155,8 @@ static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
 static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
     const show_args_t *args = user;
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_calibration_t *roofs = NULL;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     (void)exit_p;
@@ -161,10 +164,14 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
     if (status == TSW_OK)
         status = tsw_cli_read(words->items, words->count, &dataset, err);
     if (status == TSW_OK)
+        status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
+    options.calibrations = roofs;
+    if (status == TSW_OK)
         status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
     if (status == TSW_OK)
         status = print_rows(&dataset, reduction, args, err);
     tsw_reduction_free(reduction);
+    tsw_free(roofs);
     tsw_dataset_fini(&dataset);
     return status;
 }
@@ -188,9 +195,11 @@ int tsw_cli_show(int argc, char **argv)
     const tsw_cli_spec_t spec = {
         .command = "show",
         .usage = "RUN|SWEEP.h5...",
-        .summary = "A row per config of every cell: outcome, median with its 95 % interval, mean "
-                   "and standard deviation in ns per launch, speed against the baseline, regret "
-                   "against the best as a ratio, and what the compiler made.",
+        .summary =
+            "A row per config of every cell: outcome, median with its 95 % interval, mean "
+            "and standard deviation in ns per launch, speed against the baseline and against what "
+            "the device was calibrated to achieve, regret "
+            "against the best as a ratio, and what the compiler made.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,

@@ -20,6 +20,7 @@ static const tsw_cli_command_t commands[] = {
     {"verify", "one pack, one shape: is a config right?", tsw_cli_verify},
     {"bench", "one pack, one shape: how fast is a config?", tsw_cli_bench},
     {"devices", "what is here, and what is missing", tsw_cli_devices},
+    {"calibrate", "what this GPU is like for measuring", tsw_cli_calibrate},
 };
 enum { COMMAND_COUNT = sizeof(commands) / sizeof(commands[0]) };
 
@@ -29,7 +30,7 @@ static void print_usage(FILE *out)
                  "Tunes CUDA kernels over the GPUs of a cluster: shapes x configs x architectures\n"
                  "in, a table of at most 8 configs per architecture out.\n\n");
     for (size_t i = 0; i < COMMAND_COUNT; i++)
-        fprintf(out, "  %-8s  %s\n", commands[i].name, commands[i].summary);
+        fprintf(out, "  %-9s  %s\n", commands[i].name, commands[i].summary);
     fprintf(out, "\n'tilesweep COMMAND --help' tells more; 'tilesweep --version' the version.\n"
                  "Exit codes: 0 done; 1 done, but nothing usable for some cell; 2 usage or input\n"
                  "file; 3 environment; 4 stopped early, resumable; 70 bug.\n");

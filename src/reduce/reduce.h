@@ -14,6 +14,7 @@
 #ifndef TSW_REDUCE_REDUCE_H
 #define TSW_REDUCE_REDUCE_H
 
+#include "record/calibration.h"
 #include "record/dataset.h"
 #include "stats/stats.h"
 
@@ -42,7 +43,8 @@ typedef struct {
     bool compile_only;  /* built, never timed: a winner was not to be expected */
     double speedup;     /* baseline / winner, paired; 0 when either is missing */
     double speedup_low, speedup_high;
-    double roof_ratio; /* 0: no roof known */
+    double roof_ns;    /* per launch, by the device's calibration; 0: not known */
+    double roof_ratio; /* roof / winner, 1: as fast as can be achieved; 0: not known */
 } tsw_cell_summary_t;
 
 /* A winner that the selected set left out, although it costs. */
@@ -85,6 +87,9 @@ typedef struct {
     size_t max_configs;  /* 8 */
     double indifference; /* 0.005: inside it configs are ties */
     double confidence;   /* 0.95 */
+    /* For roofs: those of the same GPU, else of the same name; borrowed. They choose nothing. */
+    const tsw_calibration_t *calibrations;
+    size_t calibration_count;
 } tsw_reduce_options_t;
 
 /* dataset must be canonical; it must outlive the reduction. separate: packs (by name) whose

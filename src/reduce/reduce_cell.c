@@ -226,12 +226,29 @@ static bool is_compile_only(const tsw_cell_result_t *cell)
     return compiled;
 }
 
+/* By the calibration of this very device, else of one of its name. */
+static double roof_of(const cell_work_t *w)
+{
+    const tsw_cell_result_t *cell = w->cell;
+    const tsw_calibration_t *best = NULL;
+    for (size_t i = 0; i < w->options->calibration_count; i++) {
+        const tsw_calibration_t *one = &w->options->calibrations[i];
+        if (tsw_calibration_fits(one, &cell->gpu, true))
+            best = one;
+        else if (best == NULL && tsw_calibration_fits(one, &cell->gpu, false))
+            best = one;
+    }
+    return best != NULL ? tsw_calibration_roof_ns(best, cell->variant, cell->flops, cell->bytes)
+                        : 0;
+}
+
 static void judge(cell_work_t *w)
 {
     tsw_cell_summary_t *s = w->summary;
     s->baseline = find_record(w->cell, 0);
     s->winner = find_winner(s);
     s->compile_only = is_compile_only(w->cell);
+    s->roof_ns = roof_of(w);
     if (s->winner < 0)
         return;
     for (size_t i = 0; i < s->config_count; i++) {
@@ -239,6 +256,7 @@ static void judge(cell_work_t *w)
             compare_to_winner(w, i);
     }
     compare_to_baseline(s);
+    s->roof_ratio = s->roof_ns / s->configs[s->winner].time_ns.median;
 }
 
 void tsw_reduce_cell_fini(tsw_cell_summary_t *summary)

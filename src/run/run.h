@@ -4,6 +4,7 @@
 
 #include "comm/comm.h"
 #include "pack/job.h"
+#include "record/calibration.h"
 #include "record/dataset.h"
 
 typedef struct {
@@ -19,6 +20,9 @@ typedef struct {
     double budget_s;     /* 0: the job's */
     uint32_t build_jobs; /* builds at a time on this node; 0: by cores */
     const char *invocation;
+    /* Where to put what the probes of rank 0's device say, before its first cell; NULL: no probes.
+     * A device that fails them leaves it untouched. */
+    tsw_calibration_t *calibration_p;
     bool progress; /* bar on a terminal, a line a minute otherwise */
 } tsw_run_options_t;
 
@@ -29,6 +33,7 @@ typedef struct {
     double wall_s;
     double gpu_busy_ratio; /* device time measuring / wall, mean over ranks */
     bool stopped_early;    /* drained: resumable */
+    bool calibrated;       /* *calibration_p is filled */
 } tsw_run_summary_t;
 
 /* Collective. Everything from a job's snapshot to sealed segments and sweep.h5 in run_dir. On rank

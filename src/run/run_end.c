@@ -66,6 +66,7 @@ static void count_plan(const tsw_run_t *run, tsw_run_summary_t *summary)
     summary->cells_left = progress.cells_total - progress.cells_done - progress.cells_skipped;
     summary->wall_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
     summary->gpu_busy_ratio = tsw_run_busy_ratio(run);
+    summary->calibrated = run->calibrated;
     summary->stopped_early = run->draining || summary->cells_left > 0;
 }
 

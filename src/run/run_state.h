@@ -109,6 +109,7 @@ typedef struct {
     tsw_err_t err;
     bool broken; /* a state machine or the messages cannot go on: the job must be aborted */
 
+    bool calibration_asked, calibrated;
     uint64_t first_cell_ns; /* monotonic; 0: none yet */
     uint64_t busy_ns;       /* of the device, in finished cells */
 } tsw_run_t;
@@ -122,7 +123,6 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
 /* ---- run_start.c, run_device.c, run_hello.c, run_folder.c: the stages before work. Each is
  * entered by all ranks; the status is agreed afterwards. ---- */
 tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err);
-tsw_status_t tsw_run_read_fills(tsw_run_t *run, tsw_err_t *err); /* into rank 0's snapshot */
 tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);

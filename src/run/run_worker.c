@@ -66,6 +66,10 @@ void tsw_run_worker_tool(tsw_run_t *run)
     tsw_buf_append(&body, tool->cubin.data, tool->cubin.size);
     tsw_child_set_deadline(worker->child, FRAME_LIMIT_S);
     send(run, TSW_CHILD_TOOL, &body);
+    if (run->options->calibration_p != NULL && !run->calibration_asked) {
+        run->calibration_asked = true; /* once: it may have been the end of a worker */
+        send(run, TSW_CHILD_CALIBRATE, &body);
+    }
 }
 
 /* ---- frames from the worker; each returns TSW_ERR_CORRUPT when damaged ---- */
@@ -145,6 +149,20 @@ static tsw_status_t on_refused(tsw_run_t *run, const uint8_t *body, size_t size,
     return TSW_OK;
 }
 
+static tsw_status_t on_calibrated(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *err)
+{
+    tsw_calibration_t calibration;
+    tsw_get_calibration(in, &calibration);
+    tsw_status_t status = tsw_msg_done(in, "calibration", err);
+    if (status == TSW_OK && run->options->calibration_p == NULL)
+        status = tsw_err_set(err, TSW_ERR_CORRUPT, "a calibration that nobody asked for");
+    if (status != TSW_OK)
+        return status;
+    *run->options->calibration_p = calibration;
+    run->calibrated = true;
+    return TSW_OK;
+}
+
 static tsw_status_t take_frame(tsw_run_t *run, uint32_t type, const uint8_t *body, size_t size,
                                tsw_err_t *err)
 {
@@ -168,6 +186,8 @@ static tsw_status_t take_frame(tsw_run_t *run, uint32_t type, const uint8_t *bod
         return on_timed(run, body, size, err);
     case TSW_CHILD_REFUSED:
         return on_refused(run, body, size, err);
+    case TSW_CHILD_CALIBRATED:
+        return on_calibrated(run, &in, err);
     case TSW_CHILD_FAILED:
         worker->failed = true;
         return tsw_get_msg_failed(body, size, &worker->failure, err);

@@ -10,7 +10,8 @@
 /* Types of frames. The build keeper gets one BUILD and answers BUILT or FAILED. The measure worker
  * gets INIT (HELLO or FAILED), TOOL (READY or FAILED), and per cell BEGIN, ADD.., TIME; it sends
  * BUSY, STATE and ROUND meanwhile and ends the cell with TIMED, or with REFUSED when the cell could
- * not begin. FAILED is the last word of a process. */
+ * not begin. Between cells CALIBRATE
+ * is answered with CALIBRATED. FAILED is the last word of a process. */
 typedef enum {
     TSW_CHILD_BUILD = 1,
     TSW_CHILD_BUILT,
@@ -27,6 +28,8 @@ typedef enum {
     TSW_CHILD_ROUND,
     TSW_CHILD_TIMED,
     TSW_CHILD_REFUSED, /* a tsw_msg_failed_t */
+    TSW_CHILD_CALIBRATE,
+    TSW_CHILD_CALIBRATED, /* a tsw_calibration_t */
 } tsw_child_msg_t;
 
 #define TSW_MSG_ARCH_MAX 32

@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "base/fileset.h"
 #include "base/hash.h"
-#include "record/record.h"
+#include "record/calibration.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -76,6 +76,8 @@ void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample);
 tsw_sample_t tsw_get_sample(tsw_reader_t *in);
 void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round);
 tsw_round_t tsw_get_round(tsw_reader_t *in);
+void tsw_put_calibration(tsw_buf_t *out, const tsw_calibration_t *calibration);
+void tsw_get_calibration(tsw_reader_t *in, tsw_calibration_t *calibration);
 void tsw_put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu);
 void tsw_get_gpu(tsw_reader_t *in, tsw_gpu_t *gpu);
 

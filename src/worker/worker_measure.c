@@ -1,5 +1,6 @@
 #include "base/log.h"
 #include "base/mem.h"
+#include "measure/calibrate.h"
 #include "measure/measure.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
@@ -20,8 +21,7 @@ typedef struct {
     tsw_buf_t in, body, out;
     tsw_job_t *job;
     tsw_device_t *dev;
-    const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
-    size_t *fill_sizes;
+    tsw_buf_t tool; /* the cubin of its own kernels */
     /* The cell in hand; measure NULL: none, or it could not begin. */
     tsw_variant_t variant;
     tsw_measure_t *measure;
@@ -126,9 +126,29 @@ static tsw_status_t on_tool(worker_t *worker, tsw_err_t *err)
     tsw_status_t status = dev->ops->load_tool(dev, worker->body.data, worker->body.size, err);
     if (status == TSW_OK)
         status = dev->ops->canary(dev, err);
-    if (status == TSW_OK)
-        say(worker, TSW_CHILD_READY);
-    return status;
+    if (status != TSW_OK)
+        return status;
+    tsw_buf_clear(&worker->tool);
+    tsw_buf_append(&worker->tool, worker->body.data, worker->body.size);
+    if (!tsw_buf_ok(&worker->tool))
+        return tsw_err_nomem(err);
+    say(worker, TSW_CHILD_READY);
+    return TSW_OK;
+}
+
+static tsw_status_t on_calibrate(worker_t *worker, tsw_err_t *err)
+{
+    if (worker->tool.size == 0 || worker->measure != NULL)
+        return tsw_err_set(err, TSW_ERR_BUG, "calibrate: no tool, or amid a cell");
+    tsw_calibration_t calibration;
+    const bool is_real = strcmp(worker->dev->ops->gpu(worker->dev)->mode, "cuda") == 0;
+    tsw_status_t status = tsw_calibrate(worker->dev, worker->tool.data, worker->tool.size,
+                                        is_real ? 1 : 0, &calibration, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_put_calibration(&worker->out, &calibration);
+    say(worker, TSW_CHILD_CALIBRATED);
+    return TSW_OK;
 }
 
 static void end_cell(worker_t *worker)
@@ -148,31 +168,6 @@ static bool is_refusal(tsw_status_t status)
            status == TSW_ERR_OVERFLOW || status == TSW_ERR_UNSUPPORTED;
 }
 
-/* The numbers of dataset fills, as the snapshot has them. */
-static tsw_status_t find_fills(worker_t *worker, const tsw_pack_t *pack, tsw_err_t *err)
-{
-    tsw_free(worker->fill_data);
-    tsw_free(worker->fill_sizes);
-    worker->fill_data = tsw_calloc(pack->arg_count, sizeof(*worker->fill_data));
-    worker->fill_sizes = tsw_calloc(pack->arg_count, sizeof(*worker->fill_sizes));
-    if (worker->fill_data == NULL || worker->fill_sizes == NULL)
-        return tsw_err_nomem(err);
-    for (size_t i = 0; i < pack->arg_count; i++) {
-        if (pack->args[i].fill.kind != TSW_FILL_DATASET)
-            continue;
-        char *name = tsw_job_data_name(pack, &pack->args[i].fill);
-        if (name == NULL)
-            return tsw_err_nomem(err);
-        const tsw_fileset_item_t *item = tsw_fileset_find(&worker->job->snapshot, name);
-        tsw_free(name);
-        if (item == NULL)
-            continue;
-        worker->fill_data[i] = item->bytes;
-        worker->fill_sizes[i] = item->size;
-    }
-    return TSW_OK;
-}
-
 static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_t *err)
 {
     if (msg->pack >= worker->job->pack_count || msg->dtype >= TSW_DTYPE_COUNT)
@@ -182,9 +177,6 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
         (tsw_variant_t){.pack = worker->job->packs[msg->pack], .dtype = (tsw_dtype_t)msg->dtype};
     memcpy(worker->variant.flags, msg->flags, sizeof(msg->flags));
     memcpy(worker->variant.static_dims, msg->static_dims, sizeof(msg->static_dims));
-    tsw_status_t status = find_fills(worker, worker->variant.pack, err);
-    if (status != TSW_OK)
-        return status;
     tsw_measure_cell_t cell = {.variant = &worker->variant,
                                .arch = (tsw_arch_t)msg->arch,
                                .cell_key = msg->cell_key,
@@ -193,9 +185,7 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .bytes = msg->bytes,
                                .max_tile = msg->max_tile,
                                .reference_cubin = msg->reference,
-                               .reference_size = msg->reference_size,
-                               .fill_data = worker->fill_data,
-                               .fill_sizes = worker->fill_sizes};
+                               .reference_size = msg->reference_size};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
     tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
@@ -282,6 +272,8 @@ static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)
         return on_init(worker, err);
     case TSW_CHILD_TOOL:
         return on_tool(worker, err);
+    case TSW_CHILD_CALIBRATE:
+        return on_calibrate(worker, err);
     case TSW_CHILD_BEGIN:
         return on_begin(worker, err);
     case TSW_CHILD_ADD:
@@ -309,11 +301,10 @@ int tsw_worker_measure(int fd)
     }
     end_cell(&worker);
     tsw_free(worker.recorded);
-    tsw_free(worker.fill_data);
-    tsw_free(worker.fill_sizes);
     if (worker.dev != NULL)
         tsw_device_close(worker.dev);
     tsw_job_free(worker.job);
+    tsw_buf_fini(&worker.tool);
     tsw_buf_fini(&worker.in);
     tsw_buf_fini(&worker.body);
     tsw_buf_fini(&worker.out);

@@ -241,6 +241,39 @@ static void test_cell_without_usable_config_has_no_winner(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+static void test_cell_roof_comes_from_the_device_itself_if_it_can(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 2000000);
+    cell->flops = 1e9;
+    cell->bytes = 1e6;
+    tsw_calibration_t roofs[] = {{.gpu = cell->gpu, .values = tsw_calibration_unknown()},
+                                 {.gpu = cell->gpu, .values = tsw_calibration_unknown()}};
+    memcpy(roofs[0].gpu.uuid, "another", 8);
+    for (int i = 0; i < 2; i++) {
+        roofs[i].values.copy_bytes_per_s = 1e12;
+        roofs[i].values.f16_flops_per_s = i == 0 ? 1e12 : 2e12;
+    }
+    tsw_reduce_options_t with = options;
+    with.calibrations = roofs;
+    with.calibration_count = 1;
+    for (int i = 0; i < 2; i++) {
+        tsw_reduction_t *r = NULL;
+        tsw_dataset_canonicalise(&dataset);
+        assert_int_equal(tsw_reduce(&dataset, &with, NULL, &r, NULL), TSW_OK);
+        assert_near(r->cells[0].roof_ns, i == 0 ? 1e6 : 5e5, 1);
+        assert_near(r->cells[0].roof_ratio, i == 0 ? 0.5 : 0.25, 1e-3);
+        tsw_reduction_free(r);
+        with.calibration_count = 2;
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_near(r->cells[0].roof_ratio, 0, 0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +287,7 @@ int main(void)
         cmocka_unit_test(test_cell_alias_has_the_values_of_its_target),
         cmocka_unit_test(test_cell_without_common_rounds_compares_medians),
         cmocka_unit_test(test_cell_without_usable_config_has_no_winner),
+        cmocka_unit_test(test_cell_roof_comes_from_the_device_itself_if_it_can),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

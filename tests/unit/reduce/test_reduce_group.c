@@ -253,8 +253,11 @@ static void test_reduce_refuses_options_out_of_range(void **state)
     tsw_dataset_t dataset = sample_dataset_new();
     tsw_reduction_t *r = NULL;
     tsw_err_t err = TSW_ERR_INIT;
-    const tsw_reduce_options_t bad[] = {
-        {0, 0.005, 0.95}, {8, -0.1, 0.95}, {8, NAN, 0.95}, {8, 0.005, 0.0}, {8, 0.005, 1.0}};
+    const tsw_reduce_options_t bad[] = {{0, 0.005, 0.95, NULL, 0},
+                                        {8, -0.1, 0.95, NULL, 0},
+                                        {8, NAN, 0.95, NULL, 0},
+                                        {8, 0.005, 0.0, NULL, 0},
+                                        {8, 0.005, 1.0, NULL, 0}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(tsw_reduce(&dataset, &bad[i], NULL, &r, &err), TSW_ERR_ARG);
     r = reduced(&dataset, 8, NULL);
