@@ -121,6 +121,18 @@ static void set_failed(tsw_artifact_t *artifact, const tsw_process_end_t *end, c
                  end->signo, colon, length, said);
 }
 
+static bool is_at_limit(const tsw_process_end_t *end, double cpu_limit_s)
+{
+    return cpu_limit_s > 0 && (double)end->cpu_ns >= cpu_limit_s * 1e9 * CPU_LIMIT_SHARE;
+}
+
+/* A ptxas that somebody killed, for its memory perhaps, looks as one that refuses the source. What
+ * fails twice is the source's fault. */
+static bool is_doubtful(const tsw_process_end_t *end, double cpu_limit_s)
+{
+    return end->exited && end->exit_code != 0 && !is_at_limit(end, cpu_limit_s);
+}
+
 /* What the end of tileiras means. At the limit of CPU time the process that spins may be tileiras,
  * or ptxas, whose death tileiras reports as a failure of its own. */
 static tsw_status_t judge(const tsw_process_end_t *end, const char *work_dir, double cpu_limit_s,
@@ -130,8 +142,7 @@ static tsw_status_t judge(const tsw_process_end_t *end, const char *work_dir, do
         artifact->outcome = TSW_OUTCOME_OK;
         return TSW_OK;
     }
-    bool at_limit = cpu_limit_s > 0 && (double)end->cpu_ns >= cpu_limit_s * 1e9 * CPU_LIMIT_SHARE;
-    if (at_limit || (!end->exited && end->signo == SIGXCPU)) {
+    if (is_at_limit(end, cpu_limit_s) || (!end->exited && end->signo == SIGXCPU)) {
         artifact->outcome = TSW_OUTCOME_COMPILE_TIMEOUT;
         snprintf(artifact->detail, sizeof(artifact->detail),
                  "tileiras: stopped after %.1f s of CPU time (limit %g s)",
@@ -160,6 +171,8 @@ tsw_status_t tsw_tileiras_run(const tsw_toolchain_t *toolchain, const char *work
     tsw_buf_t said = TSW_BUF_INIT;
     tsw_status_t status = texts_make(toolchain, work_dir, arch, &texts, err);
     if (status == TSW_OK)
+        status = start(toolchain, work_dir, ir_name, cpu_limit_s, &texts, &end, err);
+    if (status == TSW_OK && is_doubtful(&end, cpu_limit_s))
         status = start(toolchain, work_dir, ir_name, cpu_limit_s, &texts, &end, err);
     if (status == TSW_OK)
         status = tsw_file_read(texts.log_path, &said, err);

@@ -210,6 +210,23 @@ static void report(tsw_run_keeper_t *keeper, bool cacheable)
     tsw_run_builds_report(keeper->run, &keeper->msg);
 }
 
+/* Another try by itself, without others that need memory too. */
+static void try_alone(tsw_run_keeper_t *keeper)
+{
+    uint32_t build = keeper->msg.build;
+    tsw_log(TSW_LOG_WARN, "build %u was killed from outside: tried once more, alone", build);
+    keeper->run->builds.alone[build] = true;
+    tsw_run_builds_lease(keeper->run, build);
+}
+
+static bool lacked_memory(const tsw_run_keeper_t *keeper)
+{
+    for (size_t i = 0; i < keeper->request.arch_count; i++)
+        if (keeper->artifacts[keeper->missing[i]].outcome == TSW_OUTCOME_OUT_OF_MEMORY)
+            return true;
+    return false;
+}
+
 static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
 {
     (void)child;
@@ -221,6 +238,8 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
     bool killed = !keeper->built && !end->exited && end->signo == SIGKILL && !end->killed_by_us;
     if (run->draining || run->stopped) {
         /* interrupted: no result */
+    } else if ((killed || (keeper->built && lacked_memory(keeper))) && !keeper->alone) {
+        try_alone(keeper);
     } else if (keeper->built) {
         run->builds.made++;
         report(keeper, true);
@@ -229,10 +248,6 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
             run,
             tsw_err_set(&err, keeper->failure.status, "build %u: %s", build, keeper->failure.text),
             &err);
-    } else if (killed && !keeper->alone) {
-        tsw_log(TSW_LOG_WARN, "build %u was killed from outside: tried once more, alone", build);
-        run->builds.alone[build] = true;
-        tsw_run_builds_lease(run, build);
     } else if (end->exited) {
         tsw_run_fail(run,
                      tsw_err_set(&err, TSW_ERR_PEER, "build %u: the keeper exited with code %d",

@@ -62,6 +62,14 @@ static int compile(const char *in_path, const char *out_path, unsigned arch)
         return run_ptxas("--spin");
     if (fake_unit_does(&unit, "fail", arch))
         return fail("failed to compile Tile IR program");
+    if (fake_unit_does(&unit, "fail_once", arch)) {
+        FILE *before = fopen("failed", "rb"); /* in the folder of the build */
+        if (before == NULL) {
+            fclose(fopen("failed", "wb"));
+            return fail("failed to compile Tile IR program");
+        }
+        fclose(before);
+    }
     if (fake_unit_does(&unit, "crash", arch)) {
         signal(SIGSEGV, SIG_DFL); /* a sanitizer would make an exit of it */
         raise(SIGSEGV);

@@ -229,6 +229,16 @@ static void test_log_is_there_on_success_and_failure(void **state)
     tsw_build_result_fini(&result);
 }
 
+/* As tileiras does when its ptxas is killed for want of memory. */
+static void test_what_fails_once_is_tried_again(void **state)
+{
+    (void)state;
+    tsw_build_result_t result = build(TSW_LANGUAGE_TILE, "// FAKE: fail_once");
+    for (size_t i = 0; i < result.arch_count; i++)
+        assert_int_equal(result.artifacts[i].outcome, TSW_OUTCOME_OK);
+    tsw_build_result_fini(&result);
+}
+
 static void test_arch_dependent_source_is_read_once_per_arch(void **state)
 {
     (void)state;
