@@ -110,6 +110,8 @@ tsw_status_t tsw_cuda_copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_
                            tsw_err_t *err);
 tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,
                                    uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
+                                 const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
                               tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
                               tsw_compare_t *compare_p, tsw_err_t *err);

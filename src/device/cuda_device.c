@@ -256,6 +256,7 @@ static const tsw_device_ops_t cuda_ops = {
     .poison = tsw_cuda_poison,
     .copy = tsw_cuda_copy,
     .check_fences = tsw_cuda_check_fences,
+    .check_gaps = tsw_cuda_check_gaps,
     .compare = tsw_cuda_compare,
     .checksum = tsw_cuda_checksum,
     .kernel_load = tsw_cuda_kernel_load,

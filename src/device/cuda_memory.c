@@ -123,14 +123,16 @@ tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dt
     return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
 }
 
-/* One fence; adds to *damaged_p, and sets *first_p (offset from `from`) when none was found yet. */
-static tsw_status_t check_fence(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t *count_p,
-                                uint64_t *first_p, tsw_err_t *err)
+/* Poison at `count` places. *count_p: bytes that changed; *first_p: offset of the first of them
+ * from `from`. */
+static tsw_status_t check_poison(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t period,
+                                 uint64_t count, uint64_t *count_p, uint64_t *first_p,
+                                 tsw_err_t *err)
 {
     uint64_t results[TOOL_RESULT_COUNT];
-    void *params[] = {&from, &bytes, &cuda->results};
+    void *params[] = {&from, &bytes, &period, &count, &cuda->results};
     tsw_status_t status =
-        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, bytes / 8 + 1, params, results, err);
+        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, (bytes / 8 + 2) * count, params, results, err);
     if (status == TSW_OK) {
         *count_p = results[TOOL_RESULT_MISMATCHES];
         *first_p = results[TOOL_RESULT_FIRST];
@@ -147,16 +149,31 @@ tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory
     uint64_t end = memory->address + memory->bytes;
     tsw_status_t status = tsw_cuda_usable(cuda, err);
     if (status == TSW_OK)
-        status = check_fence(cuda, memory->base, front, &before, &before_first, err);
+        status = check_poison(cuda, memory->base, front, 0, 1, &before, &before_first, err);
     if (status == TSW_OK)
-        status =
-            check_fence(cuda, end, memory->base + memory->total - end, &behind, &behind_first, err);
+        status = check_poison(cuda, end, memory->base + memory->total - end, 0, 1, &behind,
+                              &behind_first, err);
     if (status != TSW_OK)
         return status;
     *damaged_p = before + behind;
     *first_p = before > 0 ? (int64_t)before_first - (int64_t)front
                           : (int64_t)(memory->bytes + (behind > 0 ? behind_first : 0));
     return TSW_OK;
+}
+
+tsw_status_t tsw_cuda_check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
+                                 const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = body(dev);
+    uint64_t damaged = 0, first = 0;
+    TSW_ASSERT(gaps->period % 8 == 0);
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK)
+        status = check_poison(cuda, memory->address + gaps->offset, gaps->bytes, gaps->period,
+                              gaps->count, &damaged, &first, err);
+    if (status == TSW_OK)
+        *damaged_p = damaged;
+    return status;
 }
 
 tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,

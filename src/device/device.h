@@ -23,6 +23,14 @@ typedef struct {
     uint64_t base, total; /* the whole allocation */
 } tsw_memory_t;
 
+/* Stretches of poison within one memory, all alike. */
+typedef struct {
+    uint64_t offset; /* of the first one, from the start of the usable bytes */
+    uint64_t bytes;  /* of each */
+    uint64_t period; /* from one to the next, a multiple of 8 */
+    uint64_t count;
+} tsw_gaps_t;
+
 #define TSW_PARAM_MAX 32
 
 /* A launch, ready to go: kernel parameters by value. */
@@ -104,6 +112,9 @@ typedef struct tsw_device_ops {
      * the start of the usable bytes (negative: before). */
     tsw_status_t (*check_fences)(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *damaged_p,
                                  int64_t *first_p, tsw_err_t *err);
+    /* *damaged_p: bytes of these gaps that changed. */
+    tsw_status_t (*check_gaps)(tsw_device_t *dev, const tsw_memory_t *memory,
+                               const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err);
     tsw_status_t (*compare)(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
                             tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
                             tsw_compare_t *compare_p, tsw_err_t *err);

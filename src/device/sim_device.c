@@ -207,6 +207,17 @@ static tsw_status_t check_fences(tsw_device_t *dev, const tsw_memory_t *memory, 
     return TSW_OK;
 }
 
+/* Faults show at the buffers themselves. */
+static tsw_status_t check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
+                               const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err)
+{
+    (void)memory;
+    tsw_status_t status = pass(body(dev), gaps->bytes * gaps->count, err);
+    if (status == TSW_OK)
+        *damaged_p = 0;
+    return status;
+}
+
 static tsw_compare_t faulty_result(tsw_fault_t fault, uint64_t elements)
 {
     tsw_compare_t compare = {.elements = elements, .max_abs = 1e-3, .max_rel = 1e-3};
@@ -481,6 +492,7 @@ static const tsw_device_ops_t sim_ops = {
     .poison = poison,
     .copy = copy,
     .check_fences = check_fences,
+    .check_gaps = check_gaps,
     .compare = compare,
     .checksum = checksum,
     .kernel_load = kernel_load,

@@ -18,15 +18,17 @@ extern "C" __global__ void tsw_tool_fill(void *out, int dtype, int kind, double 
         tool_store(out, i, dtype, tool_fill_value(dtype, kind, a, b, lo, hi, seed, i, count));
 }
 
-/* Counts bytes that are no longer poison, and finds the first. The words at both ends may reach
- * past the range, never past the allocation. */
+/* Counts bytes that are no longer poison in `count` ranges of `size` bytes, one every `period` (a
+ * multiple of 8), and finds the first. The words at both ends of a range may reach past it, never
+ * past the allocation. */
 extern "C" __global__ void tsw_tool_fence(const unsigned char *bytes, tool_u64 size,
-                                          tool_u64 *result)
+                                          tool_u64 period, tool_u64 count, tool_u64 *result)
 {
-    tool_u64 start = (tool_u64)bytes, end = start + size;
-    tool_u64 first_word = start / 8, words = (end + 7) / 8 - first_word;
-    for (tool_u64 i = first_index(); i < words; i += all_threads()) {
-        tool_u64 address = (first_word + i) * 8;
+    tool_u64 first_word = (tool_u64)bytes / 8, words = ((tool_u64)bytes + size + 7) / 8 - first_word;
+    for (tool_u64 i = first_index(); i < words * count; i += all_threads()) {
+        tool_u64 shift = i / words * period;
+        tool_u64 start = (tool_u64)bytes + shift, end = start + size;
+        tool_u64 address = (first_word + i % words) * 8 + shift;
         tool_u64 word = *(const tool_u64 *)address;
         if (word == ~0ull)
             continue;
@@ -34,7 +36,7 @@ extern "C" __global__ void tsw_tool_fence(const unsigned char *bytes, tool_u64 s
             if (address + k < start || address + k >= end || (word >> (8 * k) & 0xff) == 0xff)
                 continue;
             atomicAdd(&result[TOOL_RESULT_MISMATCHES], 1ull);
-            atomicMin(&result[TOOL_RESULT_FIRST], address + k - start);
+            atomicMin(&result[TOOL_RESULT_FIRST], address + k - (tool_u64)bytes);
         }
     }
 }

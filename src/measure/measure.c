@@ -150,6 +150,8 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
         status = tsw_measure_args_new(measure, !tsw_measure_is_fixed(measure), err);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = begin_reference(measure, err);
+    if (status == TSW_OK)
+        status = tsw_measure_ring_new(measure, err);
     if (status != TSW_OK)
         tsw_measure_end(measure);
     else
@@ -162,11 +164,13 @@ void tsw_measure_end(tsw_measure_t *measure)
     if (measure == NULL)
         return;
     for (size_t i = 0; i < measure->entry_count; i++) {
+        tsw_measure_shots_free(measure, &measure->entries[i]);
         measure->dev->ops->kernel_unload(measure->dev, measure->entries[i].kernel);
         tsw_free(measure->entries[i].config_text);
     }
     if (measure->reference != NULL)
         measure->dev->ops->kernel_unload(measure->dev, measure->reference);
+    tsw_measure_ring_free(measure);
     tsw_measure_args_free(measure);
     tsw_eval_free(measure->eval);
     tsw_free(measure->entries);

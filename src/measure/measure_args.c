@@ -232,17 +232,20 @@ static uint32_t params_of(const tsw_measure_arg_t *arg)
     return arg->arg->role == TSW_ROLE_INOUT ? 2 : 1;
 }
 
-void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers, tsw_launch_t *launch)
+void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers, uint32_t set,
+                          tsw_launch_t *launch)
 {
     uint32_t at = 0;
     for (size_t i = 0; i < measure->arg_count; i++) {
         const tsw_measure_arg_t *arg = &measure->args[i];
         bool refers = buffers == TSW_BUFFERS_REFERENCE && has_reference(arg);
-        uint64_t written = refers ? arg->reference.address : arg->output.address;
+        uint64_t output = tsw_measure_ring_address(measure, &arg->output, arg->output_offset, set);
+        uint64_t read = tsw_measure_ring_address(measure, &arg->input, arg->input_offset, set);
+        uint64_t written = refers ? arg->reference.address : output;
         if (arg->arg->role == TSW_ROLE_IN)
-            launch->params[at] = arg->input.address;
+            launch->params[at] = read;
         else if (arg->arg->role == TSW_ROLE_INOUT)
-            launch->params[at] = buffers == TSW_BUFFERS_IN_PLACE ? written : arg->input.address;
+            launch->params[at] = buffers == TSW_BUFFERS_IN_PLACE ? written : read;
         if (arg->arg->role != TSW_ROLE_IN && arg->arg->role != TSW_ROLE_SCALAR)
             launch->params[at + params_of(arg) - 1] = written;
         at += params_of(arg);
@@ -265,6 +268,6 @@ tsw_status_t tsw_measure_params(const tsw_measure_t *measure, tsw_buffers_t buff
         at += params_of(arg);
     }
     launch->param_count = at;
-    tsw_measure_pointers(measure, buffers, launch);
+    tsw_measure_pointers(measure, buffers, 0, launch);
     return TSW_OK;
 }

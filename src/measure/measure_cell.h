@@ -3,6 +3,7 @@
 #define TSW_MEASURE_MEASURE_CELL_H
 
 #include "measure/measure.h"
+#include "measure/policy.h"
 
 /* One argument of the pack. Buffers that its role does not need have no bytes. */
 typedef struct {
@@ -13,15 +14,35 @@ typedef struct {
     tsw_memory_t output;    /* out, workspace; inout: the scratch that is written */
     tsw_memory_t reference; /* out, inout: what the reference wrote */
     uint64_t input_sum, reference_sum;
+    uint64_t input_offset, output_offset; /* in a set of the ring */
 } tsw_measure_arg_t;
 
 typedef struct {
     uint32_t index;
     bool is_ok;
     tsw_kernel_t *kernel;
-    char *config_text;   /* canonical */
-    tsw_launch_t launch; /* with split buffers */
+    char *config_text;      /* canonical */
+    tsw_launch_t launch;    /* with split buffers, of set 0 */
+    uint64_t single_ns;     /* shortest launch of its own so far; 0: none */
+    tsw_launch_t *launches; /* one per set; NULL: not needed yet */
+    tsw_graph_t *graph;
+    uint32_t graph_launches;
 } tsw_measure_entry_t;
+
+/* How many buffer sets, and how launches that go round them find the L2. */
+typedef struct {
+    uint32_t sets;
+    tsw_cache_state_t state;
+} tsw_measure_rotation_t;
+
+/* Set 0 are the arguments' own buffers; copies of them, set after set, lie in the arena. */
+typedef struct {
+    uint32_t sets;
+    tsw_cache_state_t state;
+    uint64_t period; /* bytes from one set to the next */
+    tsw_memory_t arena;
+    uint32_t next_set; /* the one whose turn was longest ago */
+} tsw_measure_ring_t;
 
 struct tsw_measure {
     tsw_device_t *dev;
@@ -30,6 +51,7 @@ struct tsw_measure {
     tsw_eval_t *eval;
     tsw_measure_arg_t *args;
     size_t arg_count;
+    tsw_measure_ring_t ring;
     tsw_kernel_t *reference;
     tsw_launch_t reference_launch;
     tsw_measure_entry_t *entries;
@@ -53,9 +75,38 @@ typedef enum {
 /* Kernel parameters in the pack's order; scalars as eval is bound now. */
 tsw_status_t tsw_measure_params(const tsw_measure_t *measure, tsw_buffers_t buffers,
                                 tsw_launch_t *launch, tsw_err_t *err);
-/* Only the pointers, of a launch whose scalars are set. */
-void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers,
+/* Only the pointers, of a launch whose scalars are set; set above 0: only split buffers. */
+void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers, uint32_t set,
                           tsw_launch_t *launch);
+
+/* ---- measure_ring.c ---- */
+
+/* Pure. touched: bytes that a launch reads and writes; footprint: bytes of one more set in memory;
+ * budget: bytes for all of them. */
+tsw_measure_rotation_t tsw_measure_rotation(tsw_cache_mode_t cache, uint64_t l2_bytes,
+                                            uint64_t touched, uint64_t footprint, uint64_t budget);
+/* Once the inputs are filled. Without memory for sets the L2 is flushed instead. */
+tsw_status_t tsw_measure_ring_new(tsw_measure_t *measure, tsw_err_t *err);
+void tsw_measure_ring_free(tsw_measure_t *measure);
+/* Of a buffer in a set; first: the buffer of set 0. */
+uint64_t tsw_measure_ring_address(const tsw_measure_t *measure, const tsw_memory_t *first,
+                                  uint64_t offset, uint32_t set);
+/* *damaged_p: bytes between the buffers of sets 1.. that changed. */
+tsw_status_t tsw_measure_ring_check(tsw_measure_t *measure, uint64_t *damaged_p, tsw_err_t *err);
+
+/* ---- measure_shots.c ---- */
+
+/* Pure. Launches per interval for a config whose single launch takes single_ns (0: unknown), where
+ * the fastest of the wave takes best_ns. */
+uint32_t tsw_measure_launches(const tsw_measure_rotation_t *rotation, uint64_t single_ns,
+                              uint64_t best_ns);
+/* The interval that a wave of this kind wants of a config; makes its graph when there is none. */
+tsw_status_t tsw_measure_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                              tsw_wave_kind_t kind, uint32_t launches, tsw_shot_t *shot_p,
+                              tsw_err_t *err);
+void tsw_measure_shots_free(tsw_measure_t *measure, tsw_measure_entry_t *entry);
+/* How intervals of such a wave find the L2. */
+tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave_kind_t kind);
 
 /* ---- measure_check.c ---- */
 

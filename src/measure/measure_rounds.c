@@ -6,6 +6,8 @@
 /* Made once, before the first round. */
 typedef struct {
     tsw_policy_state_t *policy;
+    uint64_t start_ns, duration_ns; /* of the last wave */
+    tsw_shot_t lead;
     tsw_shot_t *shots;
     uint64_t *interval_ns;
     uint32_t *launch_counts; /* in each interval */
@@ -56,8 +58,7 @@ static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
     return NULL;
 }
 
-static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
-                         uint64_t start_ns, uint64_t duration_ns)
+static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave)
 {
     tsw_telemetry_t telemetry;
     measure->dev->ops->telemetry(measure->dev, &telemetry);
@@ -69,8 +70,9 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         .power_w = telemetry.power_w,
         .temperature_celsius = telemetry.temperature_celsius,
         .throttle_reasons = telemetry.throttle_reasons,
-        .start_ns = start_ns - measure->start_ns,
-        .duration_ns = duration_ns,
+        .cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind),
+        .start_ns = rounds->start_ns - measure->start_ns,
+        .duration_ns = rounds->duration_ns,
     };
     for (size_t i = 0; i < wave->count; i++)
         rounds->samples[i] = (tsw_sample_t){
@@ -83,42 +85,105 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count);
 }
 
+/* The fastest launch of the wave's configs; 0: not all have one. */
+static uint64_t best_single(tsw_measure_t *measure, const tsw_wave_t *wave)
+{
+    uint64_t best = UINT64_MAX;
+    for (size_t i = 0; i < wave->count; i++) {
+        uint64_t ns = entry_of(measure, wave->configs[i])->single_ns;
+        best = ns < best ? ns : best;
+    }
+    return best;
+}
+
+/* One shot per config of the wave, behind a lead like the first. *culprit_p: whose shot failed. */
+static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                        size_t *culprit_p, tsw_err_t *err)
+{
+    tsw_measure_ring_t *ring = &measure->ring;
+    tsw_measure_rotation_t rotation = {ring->sets, ring->state};
+    uint64_t best = best_single(measure, wave);
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < wave->count && status == TSW_OK; i++) {
+        tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
+        uint32_t launches = wave->launches;
+        if (launches == 0)
+            launches = tsw_measure_launches(&rotation, entry->single_ns, best);
+        *culprit_p = i;
+        if (i == 0)
+            status = tsw_measure_shot(measure, entry, wave->kind, launches, &rounds->lead, err);
+        if (status == TSW_OK)
+            status = tsw_measure_shot(measure, entry, wave->kind, launches, &rounds->shots[i], err);
+        rounds->launch_counts[i] = launches;
+    }
+    return status;
+}
+
+/* Shortest launches of their own: what the number of launches of an interval follows. */
+static void note_singles(tsw_measure_t *measure, const rounds_t *rounds, const tsw_wave_t *wave)
+{
+    for (size_t i = 0; i < wave->count; i++) {
+        tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
+        uint64_t ns = rounds->interval_ns[i];
+        if (rounds->launch_counts[i] == 1 && (entry->single_ns == 0 || ns < entry->single_ns))
+            entry->single_ns = ns;
+    }
+}
+
+/* Runs the wave. A config that fails is told and dropped: *done_p is false then. */
+static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                         bool *done_p, tsw_err_t *err)
+{
+    bool is_fixed = tsw_measure_is_fixed(measure);
+    bool is_counted_on = wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED;
+    tsw_wave_plan_t plan = {
+        .lead = is_fixed ? NULL : &rounds->lead,
+        .timeout_s = measure->cell.policy.launch_timeout_s,
+        .round = wave->round + (is_counted_on ? measure->cell.policy.warmup_rounds : 0),
+    };
+    size_t culprit = 0;
+    tsw_status_t status = aim(measure, rounds, wave, &culprit, err);
+    rounds->start_ns = tsw_measure_now_ns(measure);
+    if (status == TSW_OK)
+        status = measure->dev->ops->wave(measure->dev, rounds->shots, wave->count, &plan,
+                                         rounds->interval_ns, &culprit, err);
+    rounds->duration_ns = tsw_measure_now_ns(measure) - rounds->start_ns;
+    tsw_measure_count_busy(measure, rounds->start_ns);
+    *done_p = status == TSW_OK;
+    if (status == TSW_OK) {
+        note_singles(measure, rounds, wave);
+        return TSW_OK;
+    }
+    uint32_t index = wave->configs[culprit < wave->count ? culprit : wave->count - 1];
+    tsw_policy_drop(rounds->policy, index);
+    return tsw_measure_blame(measure, entry_of(measure, index), status, TSW_OUTCOME_LAUNCH_FAILED,
+                             err);
+}
+
+/* Nobody launched these one by one yet: once, outside all rounds. */
+static tsw_status_t try_singles(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                                bool *done_p, tsw_err_t *err)
+{
+    tsw_wave_t single = *wave;
+    *done_p = true;
+    if (wave->launches != 0 || best_single(measure, wave) > 0)
+        return TSW_OK;
+    single.launches = 1;
+    return fire(measure, rounds, &single, done_p, err);
+}
+
 static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                              tsw_err_t *err)
 {
-    const tsw_device_ops_t *ops = measure->dev->ops;
-    bool is_fixed = tsw_measure_is_fixed(measure);
-    uint32_t number = wave->round;
-    size_t finished = 0;
-    if (wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED)
-        number += measure->cell.policy.warmup_rounds;
-    for (size_t i = 0; i < wave->count; i++) {
-        rounds->shots[i] = (tsw_shot_t){
-            .launches = &entry_of(measure, wave->configs[i])->launch,
-            .set_count = 1,
-            .repeat = 1,
-            .flush = !is_fixed && measure->cell.policy.cache == TSW_CACHE_COLD,
-        };
-        rounds->launch_counts[i] = 1;
-    }
-    tsw_wave_plan_t plan = {
-        .lead = is_fixed ? NULL : &rounds->shots[0],
-        .timeout_s = measure->cell.policy.launch_timeout_s,
-        .round = number,
-    };
-    uint64_t start_ns = tsw_measure_now_ns(measure);
-    tsw_status_t status = ops->wave(measure->dev, rounds->shots, wave->count, &plan,
-                                    rounds->interval_ns, &finished, err);
-    uint64_t duration_ns = tsw_measure_now_ns(measure) - start_ns;
-    tsw_measure_count_busy(measure, start_ns);
-    if (status != TSW_OK) {
-        uint32_t culprit = wave->configs[finished < wave->count ? finished : wave->count - 1];
-        tsw_policy_drop(rounds->policy, culprit);
-        return tsw_measure_blame(measure, entry_of(measure, culprit), status,
-                                 TSW_OUTCOME_LAUNCH_FAILED, err);
-    }
-    report_round(measure, rounds, wave, start_ns, duration_ns);
-    tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts, duration_ns);
+    bool done = false;
+    tsw_status_t status = try_singles(measure, rounds, wave, &done, err);
+    if (status == TSW_OK && done)
+        status = fire(measure, rounds, wave, &done, err);
+    if (status != TSW_OK || !done)
+        return status;
+    report_round(measure, rounds, wave);
+    tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts,
+                      rounds->duration_ns);
     return TSW_OK;
 }
 

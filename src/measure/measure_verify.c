@@ -1,6 +1,8 @@
 /* Right or wrong: the first launch, the last, and the one in place. */
+#include "base/log.h"
 #include "measure/measure_cell.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 /* One launch, and all that it left behind. */
@@ -84,7 +86,7 @@ static tsw_status_t verify_in_place(tsw_measure_t *measure, tsw_measure_entry_t 
     tsw_verify_facts_t facts = {.elements = 0};
     char detail[TSW_DETAIL_MAX] = "", text[2 * TSW_DETAIL_MAX];
     tsw_launch_t launch = entry->launch;
-    tsw_measure_pointers(measure, TSW_BUFFERS_IN_PLACE, &launch);
+    tsw_measure_pointers(measure, TSW_BUFFERS_IN_PLACE, 0, &launch);
     tsw_status_t status = copy_pristine(measure, err);
     if (status == TSW_OK)
         status = launch_and_check(measure, &launch, &outcome, detail, &facts, err);
@@ -101,8 +103,13 @@ tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err)
 {
     char detail[TSW_DETAIL_MAX] = "";
     bool inout = has_inout(measure);
+    uint64_t damaged = 0;
     /* Whoever damaged something during the rounds will do it again, alone. */
     tsw_status_t status = tsw_measure_inspect(measure, detail, err);
+    if (status == TSW_OK)
+        status = tsw_measure_ring_check(measure, &damaged, err);
+    if (status == TSW_OK && damaged > 0)
+        tsw_log(TSW_LOG_WARN, "%" PRIu64 " bytes between the rotated buffers changed", damaged);
     for (size_t i = 0; i < measure->entry_count && status == TSW_OK; i++) {
         tsw_measure_entry_t *entry = &measure->entries[i];
         if (!entry->is_ok)

@@ -22,6 +22,13 @@ void tsw_job_free(tsw_job_t *job)
     tsw_free(job);
 }
 
+char *tsw_job_data_name(const tsw_pack_t *pack, const tsw_fill_t *fill)
+{
+    tsw_buf_t name = TSW_BUF_INIT;
+    tsw_buf_printf(&name, "data/%s/%s:%s", pack->name, fill->file, fill->dataset);
+    return tsw_buf_take_text(&name);
+}
+
 const char *tsw_purpose_name(tsw_purpose_t purpose)
 {
     static const char *const names[] = {"release", "probe", "research"};

@@ -78,6 +78,10 @@ tsw_status_t tsw_job_snapshot(const char *job_path, const char *kernels_dir,
 tsw_status_t tsw_job_read(tsw_fileset_t *snapshot, tsw_job_t **job_p, tsw_err_t *err);
 void tsw_job_free(tsw_job_t *job);
 
+/* Where a snapshot keeps the numbers of a dataset fill as raw little-endian bytes, once rank 0 has
+ * read them: "data/<pack>/<file>:<dataset>". Heap, or NULL. */
+char *tsw_job_data_name(const tsw_pack_t *pack, const tsw_fill_t *fill);
+
 const char *tsw_purpose_name(tsw_purpose_t purpose);
 
 #endif

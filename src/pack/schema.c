@@ -135,7 +135,8 @@ static const tsw_field_t fill_fields[] = {
     {"offsets", &expr_type, false, NULL,
      "ragged segments: never falling from 0 in the first element to this total in the last"},
     {"dataset", &text_type, false, NULL,
-     "`file.h5:/path`: an HDF5 dataset in the pack folder; its bytes are part of every key"},
+     "`file.h5:/path`: an HDF5 dataset in the pack folder, as many numbers of the same width as "
+     "the argument has elements; its bytes are part of every key"},
 };
 static const tsw_map_t fill_map = {.title = "fill", FIELDS(fill_fields), .exactly_one = true};
 static const tsw_type_t fill_type = {.kind = TSW_TYPE_MAP, .label = "a map", .map = &fill_map};

@@ -17,6 +17,12 @@ const char *tsw_stage_name(tsw_stage_t stage)
     return (size_t)stage < TSW_STAGE_COUNT ? stage_names[stage] : "?";
 }
 
+const char *tsw_cache_state_name(tsw_cache_state_t state)
+{
+    static const char *const names[TSW_CACHE_STATE_COUNT] = {"cold_flush", "hot", "cold_rotation"};
+    return (size_t)state < TSW_CACHE_STATE_COUNT ? names[state] : "?";
+}
+
 double tsw_sample_ns(const tsw_sample_t *sample)
 {
     return sample->launches > 0 ? (double)sample->interval_ns / sample->launches : 0.0;

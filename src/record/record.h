@@ -29,6 +29,17 @@ typedef enum {
 bool tsw_stage_decides(tsw_stage_t stage);
 const char *tsw_stage_name(tsw_stage_t stage); /* "warmup"; "?": none */
 
+/* How intervals found the L2. Times of different states are never compared. */
+typedef enum {
+    TSW_CACHE_STATE_COLD_FLUSH,    /* overwritten before the interval */
+    TSW_CACHE_STATE_HOT,           /* as the launch before left it */
+    TSW_CACHE_STATE_COLD_ROTATION, /* filled by launches over other buffers */
+    TSW_CACHE_STATE_COUNT
+} tsw_cache_state_t;
+
+/* "cold_flush", "hot", "cold_rotation"; "?": none. */
+const char *tsw_cache_state_name(tsw_cache_state_t state);
+
 /* One timed interval of `launches` launches of one config. */
 typedef struct {
     uint64_t interval_ns;
@@ -74,6 +85,8 @@ typedef struct {
     float power_w;
     float temperature_celsius;
     uint64_t throttle_reasons; /* NVML bit mask */
+    uint8_t cache_state;       /* tsw_cache_state_t */
+    uint8_t is_unstable;       /* its clock was off, and no redo was left */
     uint64_t start_ns;         /* since the cell's start, device or virtual time */
     uint64_t duration_ns;
 } tsw_round_t;
@@ -123,7 +136,7 @@ typedef struct {
     double weight;
     uint32_t arch;
     double flops, bytes;
-    uint8_t cache_mode; /* tsw_cache_mode_t */
+    uint8_t cache_mode; /* tsw_cache_state_t of the rounds that decide */
     uint32_t attempt;   /* of the run */
     uint8_t complete;   /* every config has its final outcome */
     int32_t rank;

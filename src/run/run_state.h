@@ -123,6 +123,7 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
 /* ---- run_start.c, run_device.c, run_hello.c, run_folder.c: the stages before work. Each is
  * entered by all ranks; the status is agreed afterwards. ---- */
 tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_read_fills(tsw_run_t *run, tsw_err_t *err); /* into rank 0's snapshot */
 tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);

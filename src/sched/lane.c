@@ -400,6 +400,8 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
     if (!TSW_GROW(result->rounds, result->round_capacity, result->round_count))
         return tsw_err_nomem(err);
     result->rounds[result->round_count++] = *round;
+    if (tsw_stage_decides((tsw_stage_t)round->stage))
+        result->cache_mode = round->cache_state;
     for (size_t i = 0; i < n; i++) {
         tsw_record_t *record = &result->records[config_indices[i]];
         status = tsw_record_add_sample(record, &samples[i], err);

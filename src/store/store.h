@@ -54,5 +54,9 @@ char *tsw_store_library(char out[32]);
  * of a pack). TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
 tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
                                 size_t *element_bytes_p, tsw_err_t *err);
+/* The same of a file whose bytes are here; name: the file in messages. */
+tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name,
+                                      const char *dataset, tsw_buf_t *out, size_t *element_bytes_p,
+                                      tsw_err_t *err);
 
 #endif

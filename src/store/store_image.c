@@ -56,16 +56,20 @@ static tsw_status_t put_words(hid_t file, const char *dataset_name, const char *
 static tsw_status_t put_all_words(hid_t file, tsw_err_t *err)
 {
     const char *stages[TSW_STAGE_COUNT];
-    static const char *const cache_modes[] = {"cold", "hot"};
+    const char *states[TSW_CACHE_STATE_COUNT];
     const char *outcomes[TSW_OUTCOME_COUNT];
     for (int i = 0; i < TSW_OUTCOME_COUNT; i++)
         outcomes[i] = tsw_outcome_name((tsw_outcome_t)i);
     for (int i = 0; i < TSW_STAGE_COUNT; i++)
         stages[i] = tsw_stage_name((tsw_stage_t)i);
+    for (int i = 0; i < TSW_CACHE_STATE_COUNT; i++)
+        states[i] = tsw_cache_state_name((tsw_cache_state_t)i);
     tsw_status_t status =
         put_words(file, "records", "outcome_names", outcomes, TSW_OUTCOME_COUNT, err);
     if (status == TSW_OK)
-        status = put_words(file, "cells", "cache_mode_names", cache_modes, 2, err);
+        status = put_words(file, "cells", "cache_mode_names", states, TSW_CACHE_STATE_COUNT, err);
+    if (status == TSW_OK)
+        status = put_words(file, "rounds", "cache_state_names", states, TSW_CACHE_STATE_COUNT, err);
     if (status == TSW_OK)
         status = put_words(file, "rounds", "stage_names", stages, TSW_STAGE_COUNT, err);
     if (status == TSW_OK)

@@ -61,29 +61,20 @@ static tsw_status_t read_numbers(hid_t dataset, hid_t type, const char *where, t
     return status;
 }
 
-tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
-                                size_t *element_bytes_p, tsw_err_t *err)
+/* A dataset of an open file; name: the file in messages. */
+static tsw_status_t read_dataset(hid_t file, const char *name, const char *dataset, tsw_buf_t *out,
+                                 size_t *element_bytes_p, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     tsw_buf_t where = TSW_BUF_INIT;
-    hid_t opened = H5I_INVALID_HID;
     hid_t numbers = H5I_INVALID_HID;
     hid_t type = H5I_INVALID_HID;
-    tsw_buf_printf(&where, "%s:%s", file, dataset);
+    tsw_buf_printf(&where, "%s:%s", name, dataset);
     if (!tsw_buf_ok(&where)) {
         status = tsw_err_nomem(err);
         goto out;
     }
-    if (!tsw_path_exists(file)) {
-        status = tsw_err_set(err, TSW_ERR_NOT_FOUND, "%s: no such file", file);
-        goto out;
-    }
-    opened = open_foreign(file);
-    if (opened < 0) {
-        status = tsw_h5_fail(err, TSW_ERR_CORRUPT, file);
-        goto out;
-    }
-    numbers = H5Dopen2(opened, dataset, H5P_DEFAULT);
+    numbers = H5Dopen2(file, dataset, H5P_DEFAULT);
     if (numbers < 0) {
         status = tsw_h5_fail(err, TSW_ERR_NOT_FOUND, tsw_buf_text(&where));
         goto out;
@@ -102,8 +93,34 @@ out:
         H5Tclose(type);
     if (numbers >= 0)
         H5Dclose(numbers);
-    if (opened >= 0)
-        H5Fclose(opened); /* without our assertion: a damaged file of others may confuse HDF5 */
     tsw_buf_fini(&where);
+    return status;
+}
+
+tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
+                                size_t *element_bytes_p, tsw_err_t *err)
+{
+    if (!tsw_path_exists(file))
+        return tsw_err_set(err, TSW_ERR_NOT_FOUND, "%s: no such file", file);
+    hid_t opened = open_foreign(file);
+    if (opened < 0)
+        return tsw_h5_fail(err, TSW_ERR_CORRUPT, file);
+    tsw_status_t status = read_dataset(opened, file, dataset, out, element_bytes_p, err);
+    H5Fclose(opened); /* without our assertion: a damaged file of others may confuse HDF5 */
+    return status;
+}
+
+tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name,
+                                      const char *dataset, tsw_buf_t *out, size_t *element_bytes_p,
+                                      tsw_err_t *err)
+{
+    hid_t opened = H5I_INVALID_HID;
+    tsw_status_t status = tsw_h5_open_image(bytes, size, &opened, err);
+    if (status != TSW_OK) {
+        tsw_err_wrap(err, "%s", name);
+        return status;
+    }
+    status = read_dataset(opened, name, dataset, out, element_bytes_p, err);
+    H5Fclose(opened); /* as above */
     return status;
 }

@@ -7,6 +7,12 @@
         .name = (_name), .type = TSW_COLUMN_##_type, .offset = offsetof(_row, _field),             \
         .unit = (_unit)                                                                            \
     }
+/* Zero when the file is older than the column. */
+#define OPTIONAL(_row, _name, _field, _type, _unit)                                                \
+    {                                                                                              \
+        .name = (_name), .type = TSW_COLUMN_##_type, .offset = offsetof(_row, _field),             \
+        .unit = (_unit), .is_optional = true                                                       \
+    }
 #define TEXT(_row, _name, _field)                                                                  \
     {                                                                                              \
         .name = (_name), .type = TSW_COLUMN_TEXT, .offset = offsetof(_row, _field),                \
@@ -134,6 +140,8 @@ static const tsw_column_t rounds_columns[] = {
     COLUMN(tsw_round_row_t, "temperature_celsius", round.temperature_celsius, F32,
            "degree Celsius"),
     COLUMN(tsw_round_row_t, "throttle_reasons", round.throttle_reasons, U64, NULL),
+    OPTIONAL(tsw_round_row_t, "cache_state", round.cache_state, U8, NULL),
+    OPTIONAL(tsw_round_row_t, "is_unstable", round.is_unstable, U8, NULL),
     COLUMN(tsw_round_row_t, "start_ns", round.start_ns, U64, "ns"),
     COLUMN(tsw_round_row_t, "duration_ns", round.duration_ns, U64, "ns"),
 };

@@ -24,6 +24,7 @@ typedef struct {
     size_t offset;
     size_t size;      /* TEXT only */
     const char *unit; /* NULL: none */
+    bool is_optional; /* not in every file of this major version; zero then */
 } tsw_column_t;
 
 typedef struct {

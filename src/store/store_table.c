@@ -156,6 +156,8 @@ static tsw_status_t check_column(hid_t row, const char *table, const tsw_column_
                                  size_t *tail_size_p, tsw_err_t *err)
 {
     int index = H5Tget_member_index(row, column->name);
+    if (index < 0 && column->is_optional)
+        return TSW_OK;
     if (index < 0)
         return tsw_err_set(err, TSW_ERR_CORRUPT, "%s: no column %s", table, column->name);
     hid_t type = H5Tget_member_type(row, (unsigned)index);

@@ -59,6 +59,8 @@ void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round)
     tsw_put_f64(out, (double)round->power_w);
     tsw_put_f64(out, (double)round->temperature_celsius);
     tsw_put_u64(out, round->throttle_reasons);
+    tsw_put_u8(out, round->cache_state);
+    tsw_put_u8(out, round->is_unstable);
     tsw_put_u64(out, round->start_ns);
     tsw_put_u64(out, round->duration_ns);
 }
@@ -72,6 +74,8 @@ tsw_round_t tsw_get_round(tsw_reader_t *in)
     round.power_w = (float)tsw_get_f64(in);
     round.temperature_celsius = (float)tsw_get_f64(in);
     round.throttle_reasons = tsw_get_u64(in);
+    round.cache_state = tsw_get_u8(in);
+    round.is_unstable = tsw_get_u8(in);
     round.start_ns = tsw_get_u64(in);
     round.duration_ns = tsw_get_u64(in);
     return round;

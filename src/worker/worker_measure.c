@@ -22,6 +22,8 @@ typedef struct {
     tsw_job_t *job;
     tsw_device_t *dev;
     tsw_buf_t tool; /* the cubin of its own kernels */
+    const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
+    size_t *fill_sizes;
     /* The cell in hand; measure NULL: none, or it could not begin. */
     tsw_variant_t variant;
     tsw_measure_t *measure;
@@ -168,6 +170,31 @@ static bool is_refusal(tsw_status_t status)
            status == TSW_ERR_OVERFLOW || status == TSW_ERR_UNSUPPORTED;
 }
 
+/* The numbers of dataset fills, as the snapshot has them. */
+static tsw_status_t find_fills(worker_t *worker, const tsw_pack_t *pack, tsw_err_t *err)
+{
+    tsw_free(worker->fill_data);
+    tsw_free(worker->fill_sizes);
+    worker->fill_data = tsw_calloc(pack->arg_count, sizeof(*worker->fill_data));
+    worker->fill_sizes = tsw_calloc(pack->arg_count, sizeof(*worker->fill_sizes));
+    if (worker->fill_data == NULL || worker->fill_sizes == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < pack->arg_count; i++) {
+        if (pack->args[i].fill.kind != TSW_FILL_DATASET)
+            continue;
+        char *name = tsw_job_data_name(pack, &pack->args[i].fill);
+        if (name == NULL)
+            return tsw_err_nomem(err);
+        const tsw_fileset_item_t *item = tsw_fileset_find(&worker->job->snapshot, name);
+        tsw_free(name);
+        if (item == NULL)
+            continue;
+        worker->fill_data[i] = item->bytes;
+        worker->fill_sizes[i] = item->size;
+    }
+    return TSW_OK;
+}
+
 static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_t *err)
 {
     if (msg->pack >= worker->job->pack_count || msg->dtype >= TSW_DTYPE_COUNT)
@@ -177,6 +204,9 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
         (tsw_variant_t){.pack = worker->job->packs[msg->pack], .dtype = (tsw_dtype_t)msg->dtype};
     memcpy(worker->variant.flags, msg->flags, sizeof(msg->flags));
     memcpy(worker->variant.static_dims, msg->static_dims, sizeof(msg->static_dims));
+    tsw_status_t status = find_fills(worker, worker->variant.pack, err);
+    if (status != TSW_OK)
+        return status;
     tsw_measure_cell_t cell = {.variant = &worker->variant,
                                .arch = (tsw_arch_t)msg->arch,
                                .cell_key = msg->cell_key,
@@ -185,7 +215,9 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .bytes = msg->bytes,
                                .max_tile = msg->max_tile,
                                .reference_cubin = msg->reference,
-                               .reference_size = msg->reference_size};
+                               .reference_size = msg->reference_size,
+                               .fill_data = worker->fill_data,
+                               .fill_sizes = worker->fill_sizes};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
     tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
@@ -301,6 +333,8 @@ int tsw_worker_measure(int fd)
     }
     end_cell(&worker);
     tsw_free(worker.recorded);
+    tsw_free(worker.fill_data);
+    tsw_free(worker.fill_sizes);
     if (worker.dev != NULL)
         tsw_device_close(worker.dev);
     tsw_job_free(worker.job);

@@ -14,7 +14,7 @@ def test_records_join_all_tables(sweep):
     assert set(records["node"]) == {"node0", "node1"}
     assert set(records["gpu_uuid"]) == {"sim:h200:0", "sim:h200:1"}
     assert set(records["peak_memory_bytes"]) == {123456789}
-    assert set(records["cache_mode"]) == {"cold"}
+    assert set(records["cache_mode"]) == {"cold_flush"}
     outcomes = dict(zip(records["config"], records["outcome"]))
     assert outcomes["TILE_M=64 occupancy=2"] == "compile_failed"
     assert outcomes["TILE_M=64 occupancy=3"] == "alias"

@@ -114,6 +114,8 @@ static void make_rounds(const tsw_make_t *make, tsw_cell_result_t *cell)
             .power_w = 350.5f,
             .temperature_celsius = 41.0f,
             .throttle_reasons = i % 2,
+            .cache_state = (uint8_t)(i % TSW_CACHE_STATE_COUNT),
+            .is_unstable = i % 2,
             .start_ns = 1000000 * i,
             .duration_ns = 900000,
         };
@@ -255,6 +257,8 @@ static const char *round_difference(const tsw_round_t *a, const tsw_round_t *b)
     DIFFER_VALUE(power_w);
     DIFFER_VALUE(temperature_celsius);
     DIFFER_VALUE(throttle_reasons);
+    DIFFER_VALUE(cache_state);
+    DIFFER_VALUE(is_unstable);
     DIFFER_VALUE(start_ns);
     DIFFER_VALUE(duration_ns);
     return NULL;

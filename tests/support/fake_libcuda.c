@@ -475,9 +475,14 @@ static void run_tool(const char *name, void **params)
                            PARAM(int64_t, 5), PARAM(int64_t, 6), PARAM(uint64_t, 7),
                            PARAM(uint64_t, 8));
     } else if (strcmp(name, "tsw_tool_fence") == 0) {
-        uint64_t *result = PARAM(uint64_t *, 2);
-        result[TOOL_RESULT_MISMATCHES] =
-            tsw_tool_host_fence(PARAM(void *, 0), PARAM(uint64_t, 1), &result[TOOL_RESULT_FIRST]);
+        uint64_t *result = PARAM(uint64_t *, 4);
+        for (uint64_t i = PARAM(uint64_t, 3); i-- > 0;) {
+            uint64_t first = 0, shift = i * PARAM(uint64_t, 2);
+            uint64_t damaged =
+                tsw_tool_host_fence(PARAM(uint8_t *, 0) + shift, PARAM(uint64_t, 1), &first);
+            result[TOOL_RESULT_MISMATCHES] += damaged;
+            result[TOOL_RESULT_FIRST] = damaged > 0 ? first + shift : result[TOOL_RESULT_FIRST];
+        }
     } else if (strcmp(name, "tsw_tool_compare") == 0) {
         uint64_t *result = PARAM(uint64_t *, 6);
         tsw_compare_t compare;

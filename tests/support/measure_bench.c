@@ -68,6 +68,7 @@ static void on_round(void *user, const tsw_round_t *round, const uint32_t *indic
         TSW_ASSERT(samples[i].round == round->round && samples[i].stage == round->stage);
         bench_config_t *config = &bench->configs[indices[i]];
         TSW_ASSERT(config->sample_count < BENCH_ROUNDS);
+        config->launches[config->sample_count] = samples[i].launches;
         config->samples[config->sample_count++] = samples[i].interval_ns;
         if (i < BENCH_CONFIGS)
             bench->order[bench->round_count][i] = indices[i];

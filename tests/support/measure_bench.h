@@ -12,7 +12,8 @@ typedef struct {
     int told;              /* how often */
     char detail[2 * TSW_DETAIL_MAX];
     tsw_verify_facts_t verify;
-    uint64_t samples[BENCH_ROUNDS]; /* in order of arrival, warm-up too */
+    uint64_t samples[BENCH_ROUNDS];  /* in order of arrival, warm-up too */
+    uint32_t launches[BENCH_ROUNDS]; /* of each sample */
     uint32_t sample_count;
 } bench_config_t;
 

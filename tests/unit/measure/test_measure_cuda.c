@@ -132,6 +132,99 @@ static void test_in_place_is_tried_for_real(void **state)
     check(1, TSW_OUTCOME_OK, "");
 }
 
+/* Two sets of 12.5 KiB for an L2 of 4 KiB, launches of 10.24 us. */
+static void test_short_kernels_go_round_the_ring_in_graphs(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t before, after;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    add(1, "fake");
+    fake_cuda_counts(&before);
+    finish();
+    fake_cuda_counts(&after);
+    for (uint32_t r = 0; r < bench.round_count; r++)
+        assert_int_equal(bench.rounds[r].cache_state, TSW_CACHE_STATE_COLD_ROTATION);
+    for (uint32_t i = 0; i < bench.configs[0].sample_count; i++) {
+        uint32_t launches = i < 2 ? 1 : 32;
+        assert_int_equal(bench.configs[0].launches[i], launches);
+        assert_in_range(bench.configs[0].samples[i], launches * 10239, launches * 10241);
+    }
+    assert_int_equal(after.graph_launches - before.graph_launches, 4 * 3); /* with the leads */
+    /* Graphs start at set 0: only behind the three single launches of the warm-up it is in use. */
+    assert_int_equal(after.flushes - before.flushes, 0);
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_OK);
+}
+
+static void test_without_warmup_singles_are_tried_first(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t before, after;
+    bench_init(&bench, writer_args, "fake_write");
+    bench.cell.policy.warmup_rounds = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "cuda", "");
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake");
+    fake_cuda_counts(&before);
+    finish();
+    fake_cuda_counts(&after);
+    assert_int_equal(bench.configs[0].sample_count, 4);
+    assert_int_equal(bench.configs[0].launches[0], 32);
+    assert_int_equal(after.graph_launches - before.graph_launches, 4 * 2);
+}
+
+static void test_hot_cells_neither_rotate_nor_flush(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t counts;
+    bench_init(&bench, writer_args, "fake_write");
+    bench.cell.policy.cache = TSW_CACHE_HOT;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "cuda", "");
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake");
+    finish();
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.flushes, 0);
+    assert_int_equal(bench.rounds[3].cache_state, TSW_CACHE_STATE_HOT);
+    assert_int_equal(bench.configs[0].launches[3], 31);
+}
+
+/* An arena that does not fit is done without. */
+static void test_without_memory_for_sets_the_l2_is_flushed(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t before, after;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_init(&bench, writer_args, "fake_write");
+    bench_open(&bench, "cuda", "");
+    fake_cuda_fail("cuMemAlloc", 3, 2); /* output, reference, arena */
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake");
+    fake_cuda_counts(&before);
+    finish();
+    fake_cuda_counts(&after);
+    assert_int_equal(bench.rounds[3].cache_state, TSW_CACHE_STATE_COLD_FLUSH);
+    assert_int_equal(bench.configs[0].launches[3], 1);
+    assert_int_equal(after.flushes - before.flushes, 6 * 2);
+    assert_int_equal(bench.configs[0].outcome, TSW_OUTCOME_OK);
+}
+
+static void test_a_graph_that_cannot_be_made_costs_its_config(void **state)
+{
+    (void)state;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    add(1, "fake");
+    fake_cuda_fail("cuGraphInstantiate", 1, 1);
+    finish();
+    uint32_t bad = bench.configs[0].outcome == TSW_OUTCOME_OK ? 1 : 0;
+    check(bad, TSW_OUTCOME_LAUNCH_FAILED, "a graph of 32 launches: cuGraphInstantiate");
+    assert_int_equal(bench.configs[bad].sample_count, 2);
+    assert_int_equal(bench.configs[1 - bad].sample_count, 6);
+}
+
 static void test_fixed_launches_exactly_as_often_as_asked(void **state)
 {
     (void)state;
@@ -162,6 +255,7 @@ static void test_nothing_of_the_driver_leaks(void **state)
     bench_fini(&bench);
     fake_cuda_counts(&counts);
     assert_int_equal(counts.memories, 0);
+    assert_int_equal(counts.graphs, 0);
     assert_int_equal(counts.modules, 0);
     assert_int_equal(counts.events, 0);
     assert_int_equal(counts.contexts, 0);
@@ -187,6 +281,11 @@ int main(void)
         TEST(test_a_kernel_that_builds_on_its_output_is_found),
         TEST(test_a_changed_input_is_found_and_mended),
         TEST(test_in_place_is_tried_for_real),
+        TEST(test_short_kernels_go_round_the_ring_in_graphs),
+        TEST(test_without_warmup_singles_are_tried_first),
+        TEST(test_hot_cells_neither_rotate_nor_flush),
+        TEST(test_without_memory_for_sets_the_l2_is_flushed),
+        TEST(test_a_graph_that_cannot_be_made_costs_its_config),
         TEST(test_fixed_launches_exactly_as_often_as_asked),
         TEST(test_nothing_of_the_driver_leaks),
         TEST(test_a_lost_device_names_its_config),

@@ -113,7 +113,8 @@ static void config_state(fixture_t *f, uint32_t config, tsw_outcome_t outcome)
 /* A round of the given configs, UINT32_MAX at the end. */
 static void round_of(fixture_t *f, tsw_stage_t stage, uint32_t number, const uint32_t *configs)
 {
-    tsw_round_t round = {.round = number, .stage = (uint16_t)stage};
+    tsw_round_t round = {
+        .round = number, .stage = (uint16_t)stage, .cache_state = TSW_CACHE_STATE_HOT};
     tsw_sample_t samples[8];
     size_t n = 0;
     for (; configs[n] != UINT32_MAX; n++)
@@ -232,7 +233,7 @@ static void test_a_good_cell_goes_from_lease_to_result(void **state)
     assert_int_equal(result.rank, 5);
     assert_int_equal(result.attempt, 4);
     assert_int_equal(result.arch, 90);
-    assert_int_equal(result.cache_mode, TSW_CACHE_HOT);
+    assert_int_equal(result.cache_mode, TSW_CACHE_STATE_HOT);
     assert_int_equal(result.complete, 1);
     assert_int_equal(result.peak_memory_bytes, 4096);
     assert_int_equal(result.busy_ns, 77);

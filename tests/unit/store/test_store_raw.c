@@ -63,6 +63,34 @@ static tsw_status_t read_raw(const char *dataset, tsw_buf_t *out, size_t *width_
     return tsw_store_read_raw(tsw_temp_path("data.h5"), dataset, out, width_p, err);
 }
 
+static void test_bytes_at_hand_are_a_file_too(void **state)
+{
+    (void)state;
+    tsw_buf_t file = TSW_BUF_INIT, from_file = TSW_BUF_INIT, from_bytes = TSW_BUF_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    size_t width = 0;
+    make_file(tsw_temp_path("data.h5"));
+    assert_int_equal(tsw_file_read(tsw_temp_path("data.h5"), &file, NULL), TSW_OK);
+    assert_int_equal(read_raw("/big", &from_file, &width, NULL), TSW_OK);
+    assert_int_equal(
+        tsw_store_read_raw_image(file.data, file.size, "d.h5", "/big", &from_bytes, &width, NULL),
+        TSW_OK);
+    assert_int_equal(width, 4);
+    assert_int_equal(from_bytes.size, from_file.size);
+    assert_memory_equal(from_bytes.data, from_file.data, from_file.size);
+    assert_int_equal(
+        tsw_store_read_raw_image(file.data, file.size, "d.h5", "/none", &from_bytes, &width, &err),
+        TSW_ERR_NOT_FOUND);
+    assert_non_null(strstr(err.text, "d.h5:/none"));
+    assert_int_equal(tsw_store_read_raw_image(file.data, file.size / 2, "d.h5", "/big", &from_bytes,
+                                              &width, &err),
+                     TSW_ERR_CORRUPT);
+    assert_non_null(strstr(err.text, "d.h5"));
+    tsw_buf_fini(&file);
+    tsw_buf_fini(&from_file);
+    tsw_buf_fini(&from_bytes);
+}
+
 static void test_numbers_come_as_little_endian_bytes(void **state)
 {
     (void)state;
@@ -166,6 +194,7 @@ static int remove_dir(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bytes_at_hand_are_a_file_too),
         cmocka_unit_test(test_numbers_come_as_little_endian_bytes),
         cmocka_unit_test(test_what_is_no_numbers_is_refused),
         cmocka_unit_test(test_out_of_memory),

@@ -1,0 +1,113 @@
+/* Intervals: how many launches each holds, over which buffer sets, as graphs or one by one. */
+#include "base/mem.h"
+#include "measure/measure_cell.h"
+
+/* A single launch carries up to 0.6 us that depend on its place in the queue: enough to matter
+ * below this. */
+static const uint64_t short_ns = 100000;
+/* An interval long enough for that to be nothing. */
+static const uint64_t interval_ns = 250000;
+static const uint64_t overhead_ns = 2000; /* of a single launch, about */
+static const uint32_t most_launches = 200;
+
+uint32_t tsw_measure_launches(const tsw_measure_rotation_t *rotation, uint64_t single_ns,
+                              uint64_t best_ns)
+{
+    /* Whoever may still win is measured in the same way. */
+    uint64_t limit = best_ns < short_ns ? 2 * short_ns : short_ns;
+    if (single_ns >= limit || single_ns == 0)
+        return 1;
+    uint64_t ns = single_ns > 2 * overhead_ns ? single_ns - overhead_ns : (single_ns + 1) / 2;
+    uint64_t launches = (interval_ns + ns - 1) / ns;
+    uint64_t sets = rotation->sets;
+    launches = launches < most_launches ? launches : most_launches;
+    if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH)
+        return (uint32_t)(launches < sets ? launches : sets); /* each set once after the flush */
+    uint64_t laps =
+        (launches + sets - 1) / sets; /* whole ones: each set waits a lap for its turn */
+    if (laps > 1 && laps * sets > most_launches)
+        laps--;
+    return (uint32_t)(laps * sets);
+}
+
+static tsw_status_t need_launches(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                                  tsw_err_t *err)
+{
+    uint32_t sets = measure->ring.sets;
+    if (entry->launches != NULL)
+        return TSW_OK;
+    entry->launches = tsw_calloc(sets, sizeof(*entry->launches));
+    if (entry->launches == NULL)
+        return tsw_err_nomem(err);
+    for (uint32_t set = 0; set < sets; set++) {
+        entry->launches[set] = entry->launch;
+        tsw_measure_pointers(measure, TSW_BUFFERS_SPLIT, set, &entry->launches[set]);
+    }
+    return TSW_OK;
+}
+
+static tsw_status_t need_graph(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                               uint32_t launches, tsw_err_t *err)
+{
+    const tsw_device_ops_t *ops = measure->dev->ops;
+    if (entry->graph != NULL && entry->graph_launches == launches)
+        return TSW_OK;
+    ops->graph_free(measure->dev, entry->graph);
+    entry->graph = NULL;
+    entry->graph_launches = launches;
+    return ops->graph_new(measure->dev, entry->launches, measure->ring.sets, launches,
+                          &entry->graph, err);
+}
+
+/* In the cell's own cache mode, over the ring. */
+static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry, uint32_t launches,
+                              tsw_shot_t *shot_p, tsw_err_t *err)
+{
+    tsw_measure_ring_t *ring = &measure->ring;
+    bool rotates = ring->sets > 1 && ring->state == TSW_CACHE_STATE_COLD_ROTATION;
+    tsw_status_t status = need_launches(measure, entry, err);
+    if (status == TSW_OK && launches > 1)
+        status = need_graph(measure, entry, launches, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_shot_t shot = {.launches = entry->launches,
+                       .set_count = ring->sets,
+                       .repeat = launches,
+                       .flush = ring->state == TSW_CACHE_STATE_COLD_FLUSH};
+    if (launches > 1) { /* graphs start at set 0, which may have had its turn just now */
+        shot.graph = entry->graph;
+        shot.flush = shot.flush || (rotates && ring->next_set != 0);
+        ring->next_set = 0;
+    } else {
+        shot.first_set = ring->next_set;
+    }
+    ring->next_set = (ring->next_set + launches) % ring->sets;
+    *shot_p = shot;
+    return TSW_OK;
+}
+
+tsw_status_t tsw_measure_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                              tsw_wave_kind_t kind, uint32_t launches, tsw_shot_t *shot_p,
+                              tsw_err_t *err)
+{
+    if (kind == TSW_WAVE_KIND_CELL)
+        return ring_shot(measure, entry, launches, shot_p, err);
+    *shot_p = (tsw_shot_t){.launches = &entry->launch,
+                           .set_count = 1,
+                           .repeat = launches,
+                           .flush = kind == TSW_WAVE_KIND_FLUSH};
+    return TSW_OK;
+}
+
+tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave_kind_t kind)
+{
+    if (kind == TSW_WAVE_KIND_CELL)
+        return measure->ring.state;
+    return kind == TSW_WAVE_KIND_FLUSH ? TSW_CACHE_STATE_COLD_FLUSH : TSW_CACHE_STATE_HOT;
+}
+
+void tsw_measure_shots_free(tsw_measure_t *measure, tsw_measure_entry_t *entry)
+{
+    measure->dev->ops->graph_free(measure->dev, entry->graph);
+    tsw_free(entry->launches);
+}
