@@ -344,6 +344,7 @@ int main(void)
         TEMP_TEST(test_trouble_in_tileiras_costs_one_arch),
         TEMP_TEST(test_endless_compilers_end_at_the_limit_of_cpu_time),
         TEMP_TEST(test_log_is_there_on_success_and_failure),
+        TEMP_TEST(test_what_fails_once_is_tried_again),
         TEMP_TEST(test_arch_dependent_source_is_read_once_per_arch),
         TEMP_TEST(test_tools_that_cannot_work_are_errors_not_outcomes),
         TEMP_TEST(test_work_folder_that_is_a_file_is_an_error),
