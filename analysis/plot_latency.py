@@ -2,11 +2,12 @@
 """Draw how the latencies of one config are distributed on each node.
 
     python3 plot_latency.py sweep.h5 --pack matmul --shape "M=4096 N=4096 K=4096" -o latency.png
-        [--variant "dtype=f16"] [--config "TILE_M=128 TILE_N=64 occupancy=2"]
+        [--arch sm_90] [--variant "dtype=f16"] [--config "TILE_M=128 TILE_N=64 occupancy=2"]
 
-Without --config: the baseline. One violin per node over the samples that decide (stage "round"),
-with a point for each sample. A sweep holds each cell once, from one GPU; give several sweeps, or
-segments of them, to compare nodes. h5py, numpy and matplotlib are all it needs.
+Without --config: the baseline. One violin per node over the samples that decide (stages "round" and
+"final"), with a point for each sample. Archs and variants are never mixed: where the files have
+several, say which. A sweep holds each cell once, from one GPU; give several sweeps, or segments of
+them, to compare nodes. h5py, numpy and matplotlib are all it needs.
 """
 
 import argparse
@@ -24,15 +25,16 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else str(value)
 
 
-def matching_cells(sweep, pack, variant, shape):
-    """Ids of the cells of this pack, variant (None: any) and shape."""
-    kernels, shapes, cells = sweep["kernels"][:], sweep["shapes"][:], sweep["cells"][:]
-    for number, cell in enumerate(cells):
-        kernel = kernels[cell["kernel"]]
-        if text(kernel["pack"]) != pack or text(shapes[cell["shape"]]["shape"]) != shape:
+def matching_cells(sweep, wanted):
+    """The wanted cells, each with its arch and variant in words."""
+    kernels, shapes = sweep["kernels"][:], sweep["shapes"][:]
+    for cell in sweep["cells"][:]:
+        kernel, shape = kernels[cell["kernel"]], text(shapes[cell["shape"]]["shape"])
+        arch, variant = f"sm_{cell['arch']}", text(kernel["variant"])
+        if (text(kernel["pack"]), shape) != (wanted.pack, wanted.shape):
             continue
-        if variant is None or text(kernel["variant"]) == variant:
-            yield number
+        if wanted.arch in (None, arch) and wanted.variant in (None, variant):
+            yield cell, f"{arch} {variant}"
 
 
 def decisive_ns(sweep, record):
@@ -47,38 +49,37 @@ def decisive_ns(sweep, record):
     return sweep["samples/interval_ns"][part][decisive] / launches
 
 
-def by_node(path, pack, variant, shape, config):
-    """{node: latencies} of one file, and its unit; config None is the baseline."""
-    found = {}
+def read_file(path, wanted):
+    """Parts of one file: (node, arch and variant, latencies) of each cell; its unit and mode."""
+    parts = []
     with h5py.File(path, "r") as sweep:
         unit = text(sweep["samples/interval_ns"].attrs["unit"])
         mode = text(sweep["meta"].attrs["mode"])
-        configs, nodes, cells = sweep["configs"][:], sweep["nodes"][:], sweep["cells"][:]
-        for number in matching_cells(sweep, pack, variant, shape):
-            cell = cells[number]
+        configs, nodes = sweep["configs"][:], sweep["nodes"][:]
+        for cell, kind in matching_cells(sweep, wanted):
             first, count = int(cell["first_record"]), int(cell["n_records"])
             for record in sweep["records"][first : first + count]:
                 name = text(configs[record["config"]]["config"])
-                if name == config or (config is None and record["config_index"] == 0):
+                if name == wanted.config or (not wanted.config and record["config_index"] == 0):
                     node = text(nodes[cell["node"]]["node"])
-                    found.setdefault(node, []).append(decisive_ns(sweep, record))
-    return {node: np.concatenate(parts) for node, parts in found.items()}, unit, mode
+                    parts.append((node, kind, decisive_ns(sweep, record)))
+    return [part for part in parts if len(part[2]) > 0], unit, mode
 
 
-def collect(paths, pack, variant, shape, config):
-    """{node: latencies} over all files, in order of the nodes' names."""
-    found, units, modes = {}, set(), set()
-    for path in paths:
-        nodes, unit, mode = by_node(path, pack, variant, shape, config)
-        units.add(unit)
-        modes.add(mode)
-        for node, values in nodes.items():
-            if len(values) > 0:
-                found.setdefault(node, []).append(values)
+def collect(paths, wanted):
+    """{node: latencies} over all files, in order of the nodes' names; unit and mode."""
+    files = [read_file(path, wanted) for path in paths]
+    units, modes = {unit for _, unit, _ in files}, {mode for _, _, mode in files}
     if len(units) > 1 or len(modes) > 1:
         sys.exit(f"plot_latency: files differ in unit {units} or mode {modes}")
-    merged = {node: np.concatenate(found[node]) for node in sorted(found)}
-    return merged, units.pop(), modes.pop()
+    parts = [part for found, _, _ in files for part in found]
+    kinds = sorted({kind for _, kind, _ in parts})
+    if len(kinds) > 1:
+        sys.exit(f"plot_latency: choose with --arch and --variant: {', '.join(kinds)}")
+    nodes = {}
+    for node, _, values in sorted(parts, key=lambda part: part[0]):
+        nodes[node] = np.concatenate([nodes.get(node, values[:0]), values])
+    return nodes, units.pop(), modes.pop()
 
 
 def draw(nodes, unit, title, output):
@@ -102,15 +103,14 @@ def main():
     parser.add_argument("sweeps", nargs="+", metavar="SWEEP.h5")
     parser.add_argument("--pack", required=True)
     parser.add_argument("--shape", required=True, help='as in the file: "M=4096 N=4096 K=4096"')
-    parser.add_argument("--variant", help='"dtype=f16"; default: all variants together')
+    parser.add_argument("--arch", help="sm_90; default: the only one")
+    parser.add_argument("--variant", help='"dtype=f16"; default: the only one')
     parser.add_argument("--config", help="as in the file; default: the baseline")
     parser.add_argument("-o", "--output", required=True, help="file to draw into, .png or .pdf")
     options = parser.parse_args()
-    nodes, unit, mode = collect(
-        options.sweeps, options.pack, options.variant, options.shape, options.config
-    )
+    nodes, unit, mode = collect(options.sweeps, options)
     if not nodes:
-        sys.exit("plot_latency: no samples of this pack, variant, shape and config")
+        sys.exit("plot_latency: no samples of this pack, arch, variant, shape and config")
     title = f"{options.pack}  {options.shape}\n{options.config or 'baseline'}"
     if mode != "cuda":
         title += f"\n{'simulated' if mode == 'sim' else mode}: not a measurement"

@@ -1,3 +1,4 @@
+import argparse
 import subprocess
 import sys
 
@@ -9,6 +10,12 @@ SHAPE = "M=128 N=256"
 CONFIG = "TILE_M=64 occupancy=4"
 
 
+def wanted(**more):
+    """Options as of the command line: config of the made-up sweep, unless told otherwise."""
+    options = {"pack": "demo", "shape": SHAPE, "arch": None, "variant": None, "config": CONFIG}
+    return argparse.Namespace(**(options | more))
+
+
 def run(analysis, sweep, output, *options):
     command = [sys.executable, str(analysis / "plot_latency.py"), str(sweep), "--pack", "demo"]
     command += ["--shape", SHAPE, "-o", str(output), *options]
@@ -16,7 +23,7 @@ def run(analysis, sweep, output, *options):
 
 
 def test_samples_of_each_node(sweep):
-    nodes, unit, mode = plot_latency.collect([sweep], "demo", None, SHAPE, CONFIG)
+    nodes, unit, mode = plot_latency.collect([sweep], wanted())
     assert unit == "ns"
     assert mode == "sim"
     assert list(nodes) == ["node0", "node1"]
@@ -29,7 +36,7 @@ def test_samples_of_each_node(sweep):
 
 
 def test_samples_agree_with_the_derived_columns(sweep):
-    nodes, _, _ = plot_latency.collect([sweep], "demo", None, SHAPE, CONFIG)
+    nodes, _, _ = plot_latency.collect([sweep], wanted())
     with h5py.File(sweep) as file:
         medians = {
             file["nodes"][file["cells"][row["cell"]]["node"]]["node"].decode(): row["median_ns"]
@@ -46,14 +53,32 @@ def test_unit_comes_from_the_file(sweep, tmp_path):
     with h5py.File(other, "r+") as file:
         del file["samples/interval_ns"].attrs["unit"]
         file["samples/interval_ns"].attrs["unit"] = np.bytes_("ticks")
-    _, unit, _ = plot_latency.collect([other], "demo", None, SHAPE, CONFIG)
+    _, unit, _ = plot_latency.collect([other], wanted())
     assert unit == "ticks"
 
 
 def test_without_config_it_is_the_baseline(sweep):
-    nodes, _, _ = plot_latency.collect([sweep], "demo", "dtype=f16 causal=1", SHAPE, None)
+    nodes, _, _ = plot_latency.collect(
+        [sweep], wanted(variant="dtype=f16 causal=1", config=None)
+    )
     assert [len(values) for values in nodes.values()] == [12, 12]
     assert all(values.max() <= 10063 / 4 for values in nodes.values())
+
+
+def test_archs_are_never_mixed(analysis, sweep, tmp_path):
+    two = tmp_path / "two.h5"
+    two.write_bytes(sweep.read_bytes())
+    with h5py.File(two, "r+") as file:
+        cells = file["cells"][:]
+        shapes = [file["shapes"][cell["shape"]]["shape"] for cell in cells]
+        first = shapes.index(SHAPE.encode())
+        cells["arch"][first] = 80
+        file["cells"][:] = cells
+    done = run(analysis, two, tmp_path / "two.png", "--config", CONFIG)
+    assert done.returncode == 1
+    assert "sm_80 dtype=f16 causal=1, sm_90 dtype=f16 causal=1" in done.stderr
+    nodes, _, _ = plot_latency.collect([two], wanted(arch="sm_80"))
+    assert [len(values) for values in nodes.values()] == [12]
 
 
 def test_a_figure_is_drawn(analysis, sweep, tmp_path):
