@@ -41,12 +41,14 @@ static void print_record(const char *pack, const tsw_summary_t *time, uint64_t p
            time->min / MS_NS, time->max / MS_NS, time->n, mib);
 }
 
-static void print_verdict(const tsw_record_t *record)
+static void print_verdict(const tsw_record_t *record, bool simulated)
 {
     const tsw_verify_facts_t *verify = &record->verify;
     printf("  outcome    %s%s%s\n", tsw_outcome_name(record->outcome),
            record->detail[0] != '\0' ? ": " : "", record->detail);
-    if (verify->elements > 0)
+    if (verify->elements > 0 && simulated)
+        printf("  verified   nothing: a simulated device computes no results\n");
+    else if (verify->elements > 0)
         printf("  verified   %llu elements: %llu beyond the tolerance, %llu NaN, %llu not written; "
                "largest error %.3g absolute, %.3g relative\n",
                (unsigned long long)verify->elements, (unsigned long long)verify->mismatches,
@@ -96,7 +98,7 @@ static tsw_status_t print_result(const tsw_one_result_t *result, bool times, boo
     fputs(tsw_cli_mark(result->dataset.meta.mode), stdout);
     printf("%s %s %s on %s, %s\n  config     %s\n", cell->pack, cell->variant, cell->shape,
            tsw_arch_format(cell->arch, arch), cell->gpu.name, result->config);
-    print_verdict(result->record);
+    print_verdict(result->record, tsw_cli_is_simulated(&result->dataset));
     if (times)
         print_times(cell, &time, &baseline);
     if (record_line && time.n > 0)
@@ -185,8 +187,8 @@ int tsw_cli_bench(int argc, char **argv)
          "in percent, memory in MiB (default: off)",
          NULL},
         {"fixed", 0, NULL, TSW_OPTION_FLAG, &args.fixed,
-         "For profilers: verify, then launch exactly --rounds times between cuProfilerStart and "
-         "cuProfilerStop (default: off)",
+         "For profilers: launch exactly --rounds times between cuProfilerStart and "
+         "cuProfilerStop; nothing is verified or warmed up (default: off)",
          NULL},
     };
     tsw_option_t options[SHARED_OPTIONS + sizeof(own) / sizeof(own[0])];

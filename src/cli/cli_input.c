@@ -105,7 +105,8 @@ bool tsw_cli_is_simulated(const tsw_dataset_t *dataset)
 const char *tsw_cli_mark(const char *mode)
 {
     if (strcmp(mode, "sim") == 0)
-        return "SIMULATED: real compilation, times from a model of the device; not for release\n";
+        return "SIMULATED: real compilation; outcomes and times from a model of the device; not "
+               "for release\n";
     if (strcmp(mode, "replay") == 0)
         return "REPLAYED: times drawn from an earlier recording; not for release\n";
     return "";
