@@ -13,10 +13,12 @@
 typedef enum {
     TSW_TOOL_FILL,
     TSW_TOOL_FENCE,
+    TSW_TOOL_GAPS,
     TSW_TOOL_COMPARE,
     TSW_TOOL_CHECKSUM,
     TSW_TOOL_CANARY,
     TSW_TOOL_GATE,
+    TSW_TOOL_CHASE,
     TSW_TOOL_KERNEL_COUNT
 } tsw_tool_kernel_t;
 
@@ -26,6 +28,14 @@ typedef struct {
     uint32_t progress; /* how far a wave came, where the driver can write it: cuda_wave.c */
     uint64_t results[TOOL_RESULT_COUNT];
 } tsw_cuda_shared_t;
+
+/* An allocation that nobody uses now, kept for the next who asks: the driver takes its time. */
+typedef struct {
+    cu_address_t address; /* 0: none */
+    uint64_t bytes;
+} tsw_cuda_block_t;
+
+#define TSW_CUDA_BLOCKS 64
 
 typedef struct {
     tsw_device_t base;
@@ -51,6 +61,10 @@ typedef struct {
     uint32_t ticket; /* number of the last gate */
     uint32_t shots;  /* that waves were to run so far */
     uint64_t held, peak;
+    tsw_cuda_block_t blocks[TSW_CUDA_BLOCKS];
+    tsw_flush_proof_t proof; /* zero: not made yet */
+    tsw_telemetry_t telemetry;
+    uint64_t telemetry_ns; /* when it was read; 0: never */
 } tsw_cuda_t;
 
 /* What a tsw_kernel_t of this body is. */
@@ -100,6 +114,8 @@ bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience); /* false: tim
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                  tsw_memory_t *memory_p, tsw_err_t *err);
 void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory);
+/* Give what is kept back to the driver; how many bytes that were. */
+uint64_t tsw_cuda_memory_trim(tsw_cuda_t *cuda);
 uint64_t tsw_cuda_memory_peak(const tsw_device_t *dev);
 tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
                            uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
@@ -126,6 +142,7 @@ tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double 
 tsw_status_t tsw_cuda_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
                                 uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
 void tsw_cuda_graph_free(tsw_device_t *dev, tsw_graph_t *graph);
+tsw_status_t tsw_cuda_prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                            const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
                            tsw_err_t *err);

@@ -158,6 +158,7 @@ static void release(tsw_cuda_t *cuda)
     }
     if (cuda->tool != NULL)
         tsw_cuda_warn(api, api->module_unload(cuda->tool), "cuModuleUnload");
+    (void)tsw_cuda_memory_trim(cuda);
     if (cuda->flush != 0)
         tsw_cuda_warn(api, api->memory_free(cuda->flush), "cuMemFree");
     if (cuda->results != 0)
@@ -191,6 +192,7 @@ static tsw_status_t load_tool(tsw_device_t *dev, const void *cubin, size_t size,
         [TSW_TOOL_FILL] = "tsw_tool_fill",       [TSW_TOOL_FENCE] = "tsw_tool_fence",
         [TSW_TOOL_COMPARE] = "tsw_tool_compare", [TSW_TOOL_CHECKSUM] = "tsw_tool_checksum",
         [TSW_TOOL_CANARY] = "tsw_tool_canary",   [TSW_TOOL_GATE] = "tsw_tool_gate",
+        [TSW_TOOL_CHASE] = "tsw_tool_chase",     [TSW_TOOL_GAPS] = "tsw_tool_gaps",
     };
     tsw_cuda_t *cuda = body(dev);
     tsw_cuda_api_t *api = &cuda->api;
@@ -227,7 +229,14 @@ static tsw_status_t canary(tsw_device_t *dev, tsw_err_t *err)
 
 static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
 {
-    tsw_nvml_read(body(dev)->nvml, telemetry_p);
+    static const uint64_t fresh_ns = 10000000;
+    tsw_cuda_t *cuda = body(dev);
+    uint64_t now = tsw_clock_now_ns();
+    if (cuda->telemetry_ns == 0 || now - cuda->telemetry_ns > fresh_ns) {
+        tsw_nvml_read(cuda->nvml, &cuda->telemetry);
+        cuda->telemetry_ns = tsw_clock_now_ns();
+    }
+    *telemetry_p = cuda->telemetry;
 }
 
 static uint64_t now_ns(const tsw_device_t *dev)
@@ -266,6 +275,7 @@ static const tsw_device_ops_t cuda_ops = {
     .graph_free = tsw_cuda_graph_free,
     .wave = tsw_cuda_wave,
     .queue_depth = tsw_cuda_queue_depth,
+    .prove_flush = tsw_cuda_prove_flush,
     .telemetry = telemetry,
     .now_ns = now_ns,
     .profiler = profiler,

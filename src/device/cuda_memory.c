@@ -15,6 +15,66 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
+uint64_t tsw_cuda_memory_trim(tsw_cuda_t *cuda)
+{
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
+        tsw_cuda_block_t *block = &cuda->blocks[i];
+        if (block->address != 0)
+            tsw_cuda_warn(&cuda->api, cuda->api.memory_free(block->address), "cuMemFree");
+        bytes += block->bytes;
+        *block = (tsw_cuda_block_t){.address = 0};
+    }
+    return bytes;
+}
+
+/* Blocks of one memory are a little larger than asked for, so that the next cell can use them. */
+static uint64_t block_bytes(uint64_t total)
+{
+    const uint64_t unit = 2u << 20;
+    return total > unit ? round_up(total, unit) : total;
+}
+
+/* A kept block of just that size. */
+static bool take_block(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *address_p)
+{
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
+        tsw_cuda_block_t *block = &cuda->blocks[i];
+        if (block->address == 0 || block->bytes != bytes)
+            continue;
+        *address_p = block->address;
+        *block = (tsw_cuda_block_t){.address = 0};
+        return true;
+    }
+    return false;
+}
+
+static bool keep_block(tsw_cuda_t *cuda, cu_address_t address, uint64_t bytes)
+{
+    uint64_t kept = 0;
+    size_t place = TSW_CUDA_BLOCKS;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
+        kept += cuda->blocks[i].bytes;
+        if (cuda->blocks[i].address == 0)
+            place = i;
+    }
+    if (place == TSW_CUDA_BLOCKS || kept + bytes > cuda->gpu.memory_bytes / 4)
+        return false;
+    cuda->blocks[place] = (tsw_cuda_block_t){.address = address, .bytes = bytes};
+    return true;
+}
+
+static tsw_status_t allocate(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *address_p,
+                             tsw_err_t *err)
+{
+    if (take_block(cuda, bytes, address_p))
+        return TSW_OK;
+    cu_result_t result = cuda->api.memory_alloc(address_p, bytes);
+    if (result == CU_OUT_OF_MEMORY && tsw_cuda_memory_trim(cuda) > 0)
+        result = cuda->api.memory_alloc(address_p, bytes);
+    return tsw_cuda_call(cuda, result, "cuMemAlloc", err);
+}
+
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                  tsw_memory_t *memory_p, tsw_err_t *err)
 {
@@ -28,8 +88,7 @@ tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fen
     uint64_t front = round_up(fence_bytes, alignment);
     tsw_memory_t memory = {.bytes = bytes, .fence_bytes = front};
     memory.total = front + round_up(bytes + front, alignment);
-    status =
-        tsw_cuda_call(cuda, cuda->api.memory_alloc(&memory.base, memory.total), "cuMemAlloc", err);
+    status = allocate(cuda, block_bytes(memory.total), &memory.base, err);
     if (status != TSW_OK) {
         tsw_err_wrap(err, "%llu bytes and fences of %llu", (unsigned long long)bytes,
                      (unsigned long long)front);
@@ -46,7 +105,8 @@ tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fen
 void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
 {
     tsw_cuda_t *cuda = body(dev);
-    if (memory->base != 0 && !cuda->lost)
+    if (memory->base != 0 && !cuda->lost &&
+        !keep_block(cuda, memory->base, block_bytes(memory->total)))
         tsw_cuda_warn(&cuda->api, cuda->api.memory_free(memory->base), "cuMemFree");
     cuda->held -= memory->total;
     *memory = (tsw_memory_t){.address = 0};
@@ -123,16 +183,14 @@ tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dt
     return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
 }
 
-/* Poison at `count` places. *count_p: bytes that changed; *first_p: offset of the first of them
- * from `from`. */
-static tsw_status_t check_poison(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t period,
-                                 uint64_t count, uint64_t *count_p, uint64_t *first_p,
-                                 tsw_err_t *err)
+/* One fence; *count_p: bytes that changed, *first_p: offset of the first of them from `from`. */
+static tsw_status_t check_fence(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t *count_p,
+                                uint64_t *first_p, tsw_err_t *err)
 {
     uint64_t results[TOOL_RESULT_COUNT];
-    void *params[] = {&from, &bytes, &period, &count, &cuda->results};
+    void *params[] = {&from, &bytes, &cuda->results};
     tsw_status_t status =
-        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, (bytes / 8 + 2) * count, params, results, err);
+        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, bytes / 8 + 1, params, results, err);
     if (status == TSW_OK) {
         *count_p = results[TOOL_RESULT_MISMATCHES];
         *first_p = results[TOOL_RESULT_FIRST];
@@ -149,10 +207,10 @@ tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory
     uint64_t end = memory->address + memory->bytes;
     tsw_status_t status = tsw_cuda_usable(cuda, err);
     if (status == TSW_OK)
-        status = check_poison(cuda, memory->base, front, 0, 1, &before, &before_first, err);
+        status = check_fence(cuda, memory->base, front, &before, &before_first, err);
     if (status == TSW_OK)
-        status = check_poison(cuda, end, memory->base + memory->total - end, 0, 1, &behind,
-                              &behind_first, err);
+        status =
+            check_fence(cuda, end, memory->base + memory->total - end, &behind, &behind_first, err);
     if (status != TSW_OK)
         return status;
     *damaged_p = before + behind;
@@ -165,14 +223,14 @@ tsw_status_t tsw_cuda_check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
                                  const tsw_gaps_t *gaps, uint64_t *damaged_p, tsw_err_t *err)
 {
     tsw_cuda_t *cuda = body(dev);
-    uint64_t damaged = 0, first = 0;
-    TSW_ASSERT(gaps->period % 8 == 0);
-    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    uint64_t from = memory->address + gaps->offset, results[TOOL_RESULT_COUNT];
+    uint64_t bytes = gaps->bytes, period = gaps->period, count = gaps->count;
+    void *params[] = {&from, &bytes, &period, &count, &cuda->results};
+    TSW_ASSERT(period % 8 == 0);
+    tsw_status_t status =
+        tsw_cuda_tool_result(cuda, TSW_TOOL_GAPS, (bytes / 8 + 2) * count, params, results, err);
     if (status == TSW_OK)
-        status = check_poison(cuda, memory->address + gaps->offset, gaps->bytes, gaps->period,
-                              gaps->count, &damaged, &first, err);
-    if (status == TSW_OK)
-        *damaged_p = damaged;
+        *damaged_p = results[TOOL_RESULT_MISMATCHES];
     return status;
 }
 

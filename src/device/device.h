@@ -23,6 +23,11 @@ typedef struct {
     uint64_t base, total; /* the whole allocation */
 } tsw_memory_t;
 
+/* Dependent loads of a small buffer, each: while the L2 holds it, and after a flush. */
+typedef struct {
+    double hot_ns, cold_ns;
+} tsw_flush_proof_t;
+
 /* Stretches of poison within one memory, all alike. */
 typedef struct {
     uint64_t offset; /* of the first one, from the start of the usable bytes */
@@ -143,6 +148,9 @@ typedef struct tsw_device_ops {
      * `tried` did not; *enqueue_ns_p is what the host needs for each. */
     tsw_status_t (*queue_depth)(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
                                 uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
+    /* What a flush of the L2 does; measured once. */
+    tsw_status_t (*prove_flush)(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
+    /* At most 10 ms old: reading takes longer than some waves. */
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);

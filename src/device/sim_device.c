@@ -459,6 +459,14 @@ static tsw_status_t queue_depth(tsw_device_t *dev, const tsw_launch_t *launch, u
     return TSW_OK;
 }
 
+static tsw_status_t prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err)
+{
+    tsw_status_t status = usable(body(dev), err);
+    if (status == TSW_OK)
+        *proof_p = (tsw_flush_proof_t){.hot_ns = 160, .cold_ns = 480};
+    return status;
+}
+
 static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
 {
     const tsw_sim_t *sim = body(dev);
@@ -502,6 +510,7 @@ static const tsw_device_ops_t sim_ops = {
     .graph_free = graph_free,
     .wave = wave,
     .queue_depth = queue_depth,
+    .prove_flush = prove_flush,
     .telemetry = telemetry,
     .now_ns = now_ns,
     .profiler = profiler,

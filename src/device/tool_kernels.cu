@@ -18,26 +18,42 @@ extern "C" __global__ void tsw_tool_fill(void *out, int dtype, int kind, double 
         tool_store(out, i, dtype, tool_fill_value(dtype, kind, a, b, lo, hi, seed, i, count));
 }
 
-/* Counts bytes that are no longer poison in `count` ranges of `size` bytes, one every `period` (a
- * multiple of 8), and finds the first. The words at both ends of a range may reach past it, never
- * past the allocation. */
-extern "C" __global__ void tsw_tool_fence(const unsigned char *bytes, tool_u64 size,
-                                          tool_u64 period, tool_u64 count, tool_u64 *result)
+/* The word at address, as far as it lies between start and end: counts bytes that are no longer
+ * poison, and finds the first, counted from `from`. */
+static __device__ inline void check_word(tool_u64 address, tool_u64 start, tool_u64 end,
+                                         tool_u64 from, tool_u64 *result)
 {
-    tool_u64 first_word = (tool_u64)bytes / 8, words = ((tool_u64)bytes + size + 7) / 8 - first_word;
+    tool_u64 word = *(const tool_u64 *)address;
+    if (word == ~0ull)
+        return;
+    for (unsigned k = 0; k < 8; k++) {
+        if (address + k < start || address + k >= end || (word >> (8 * k) & 0xff) == 0xff)
+            continue;
+        atomicAdd(&result[TOOL_RESULT_MISMATCHES], 1ull);
+        atomicMin(&result[TOOL_RESULT_FIRST], address + k - from);
+    }
+}
+
+/* The words at both ends may reach past the range, never past the allocation. */
+extern "C" __global__ void tsw_tool_fence(const unsigned char *bytes, tool_u64 size,
+                                          tool_u64 *result)
+{
+    tool_u64 start = (tool_u64)bytes, end = start + size;
+    tool_u64 first_word = start / 8, words = (end + 7) / 8 - first_word;
+    for (tool_u64 i = first_index(); i < words; i += all_threads())
+        check_word((first_word + i) * 8, start, end, start, result);
+}
+
+/* `count` ranges of `size` bytes, one every `period`, a multiple of 8. */
+extern "C" __global__ void tsw_tool_gaps(const unsigned char *bytes, tool_u64 size, tool_u64 period,
+                                         tool_u64 count, tool_u64 *result)
+{
+    tool_u64 from = (tool_u64)bytes;
+    tool_u64 first_word = from / 8, words = (from + size + 7) / 8 - first_word;
     for (tool_u64 i = first_index(); i < words * count; i += all_threads()) {
         tool_u64 shift = i / words * period;
-        tool_u64 start = (tool_u64)bytes + shift, end = start + size;
-        tool_u64 address = (first_word + i % words) * 8 + shift;
-        tool_u64 word = *(const tool_u64 *)address;
-        if (word == ~0ull)
-            continue;
-        for (unsigned k = 0; k < 8; k++) {
-            if (address + k < start || address + k >= end || (word >> (8 * k) & 0xff) == 0xff)
-                continue;
-            atomicAdd(&result[TOOL_RESULT_MISMATCHES], 1ull);
-            atomicMin(&result[TOOL_RESULT_FIRST], address + k - (tool_u64)bytes);
-        }
+        check_word((first_word + i % words) * 8 + shift, from + shift, from + shift + size, from,
+                   result);
     }
 }
 
@@ -92,6 +108,20 @@ extern "C" __global__ void tsw_tool_checksum(const unsigned char *bytes, tool_u6
 extern "C" __global__ void tsw_tool_canary(tool_u64 seed, tool_u64 *result)
 {
     atomicAdd(&result[TOOL_RESULT_MISMATCHES], tool_random(seed, first_index()));
+}
+
+/* Loads that wait for each other, past the L1. The words are zero, which only we know. */
+extern "C" __global__ void tsw_tool_chase(const tool_u64 *words, tool_u64 count, tool_u64 stride,
+                                          tool_u64 *result)
+{
+    tool_u64 at = 0;
+    for (tool_u64 i = 0; i < count; i++) {
+        tool_u64 word;
+        asm volatile("ld.global.cg.u64 %0, [%1];" : "=l"(word) : "l"(words + at));
+        at += stride + word;
+    }
+    if (at != count * stride)
+        result[TOOL_RESULT_MISMATCHES] = at;
 }
 
 /* Holds the stream until the host has queued all that is to follow, or for limit_ns at most: a

@@ -131,6 +131,22 @@ static tsw_status_t begin_reference(tsw_measure_t *measure, tsw_err_t *err)
     return status;
 }
 
+/* A cold cell needs a flush that flushes. */
+static tsw_status_t check_flush(tsw_measure_t *measure, tsw_err_t *err)
+{
+    static const double least_ratio = 1.25;
+    tsw_flush_proof_t proof = {.hot_ns = 0};
+    if (measure->cell.policy.cache == TSW_CACHE_HOT || tsw_measure_is_fixed(measure))
+        return TSW_OK;
+    tsw_status_t status = measure->dev->ops->prove_flush(measure->dev, &proof, err);
+    if (status == TSW_OK && proof.cold_ns < least_ratio * proof.hot_ns)
+        return tsw_err_set(err, TSW_ERR_ENV,
+                           "overwriting twice the L2 does not empty it: a load takes %.0f ns after "
+                           "it and %.0f ns without; only `cache: hot` can be measured here",
+                           proof.cold_ns, proof.hot_ns);
+    return status;
+}
+
 tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
                                const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
                                tsw_err_t *err)
@@ -146,6 +162,8 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
     tsw_status_t status = tsw_eval_new(&measure->eval, err);
     if (status == TSW_OK)
         status = tsw_variant_bind(cell->variant, cell->dims, NULL, num_sm, measure->eval, err);
+    if (status == TSW_OK)
+        status = check_flush(measure, err);
     if (status == TSW_OK)
         status = tsw_measure_args_new(measure, !tsw_measure_is_fixed(measure), err);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))

@@ -59,6 +59,8 @@ static struct {
     bool hangs;
     uint64_t now_ns;
     int queued;
+    bool is_flushed; /* since the last chase */
+    bool never_flushes;
     cu_graph_t capture; /* what the stream captures into; NULL: it runs */
 } fake = {.devices = 1};
 
@@ -113,6 +115,11 @@ void fake_cuda_fail(const char *function, int n, int result)
 void fake_cuda_set_devices(int count)
 {
     fake.devices = count;
+}
+
+void fake_cuda_never_flush(void)
+{
+    fake.never_flushes = true;
 }
 
 void fake_cuda_counts(fake_cuda_counts_t *counts_p)
@@ -366,6 +373,7 @@ cu_result_t fake_set_d8_async(cu_address_t to, unsigned char value, size_t bytes
     ENTER("cuMemsetD8Async");
     note_queued();
     fake.counts.flushes += bytes == 2 * 4096 && value == 0;
+    fake.is_flushed = fake.is_flushed || (bytes == 2 * 4096 && !fake.never_flushes);
     memset((void *)(uintptr_t)to, value, bytes);
     return CU_OK;
 }
@@ -475,14 +483,14 @@ static void run_tool(const char *name, void **params)
                            PARAM(int64_t, 5), PARAM(int64_t, 6), PARAM(uint64_t, 7),
                            PARAM(uint64_t, 8));
     } else if (strcmp(name, "tsw_tool_fence") == 0) {
-        uint64_t *result = PARAM(uint64_t *, 4);
-        for (uint64_t i = PARAM(uint64_t, 3); i-- > 0;) {
-            uint64_t first = 0, shift = i * PARAM(uint64_t, 2);
-            uint64_t damaged =
-                tsw_tool_host_fence(PARAM(uint8_t *, 0) + shift, PARAM(uint64_t, 1), &first);
-            result[TOOL_RESULT_MISMATCHES] += damaged;
-            result[TOOL_RESULT_FIRST] = damaged > 0 ? first + shift : result[TOOL_RESULT_FIRST];
-        }
+        uint64_t *result = PARAM(uint64_t *, 2);
+        result[TOOL_RESULT_MISMATCHES] =
+            tsw_tool_host_fence(PARAM(void *, 0), PARAM(uint64_t, 1), &result[TOOL_RESULT_FIRST]);
+    } else if (strcmp(name, "tsw_tool_gaps") == 0) {
+        uint64_t *result = PARAM(uint64_t *, 4), first = 0;
+        for (uint64_t i = 0; i < PARAM(uint64_t, 3); i++)
+            result[TOOL_RESULT_MISMATCHES] += tsw_tool_host_fence(
+                PARAM(uint8_t *, 0) + i * PARAM(uint64_t, 2), PARAM(uint64_t, 1), &first);
     } else if (strcmp(name, "tsw_tool_compare") == 0) {
         uint64_t *result = PARAM(uint64_t *, 6);
         tsw_compare_t compare;
@@ -496,6 +504,9 @@ static void run_tool(const char *name, void **params)
         result[TOOL_RESULT_REL] = tool_bits(compare.max_rel);
     } else if (strcmp(name, "tsw_tool_checksum") == 0) {
         PARAM(uint64_t *, 2)[0] = tsw_tool_host_checksum(PARAM(void *, 0), PARAM(uint64_t, 1));
+    } else if (strcmp(name, "tsw_tool_chase") == 0) {
+        fake.now_ns += fake.is_flushed ? 2 * LAUNCH_NS : 0;
+        fake.is_flushed = false;
     } else if (strcmp(name, "tsw_tool_canary") == 0) {
         PARAM(uint64_t *, 1)[0] = tsw_tool_host_canary(PARAM(uint64_t, 0));
     }

@@ -26,6 +26,8 @@ void fake_cuda_reset(void);
 void fake_cuda_fail(const char *function, int n, int result);
 /* Number of GPUs; 1 after a reset. */
 void fake_cuda_set_devices(int count);
+/* Memsets of twice the L2 leave it as it is. */
+void fake_cuda_never_flush(void);
 
 typedef struct {
     int contexts, streams, events, modules, memories, host_memories; /* alive now */

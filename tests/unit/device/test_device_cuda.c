@@ -145,6 +145,13 @@ static void test_fill_compare_and_fences_work(void **state)
     assert_int_equal(ops->checksum(dev, &b, &sum_b, &err), TSW_OK);
     assert_int_equal(sum_a, sum_b);
     assert_int_equal(ops->memory_peak(dev), a.total + b.total);
+    tsw_gaps_t gaps = {.offset = 2 * 1001, .bytes = 11, .period = 16, .count = 3};
+    assert_int_equal(ops->check_gaps(dev, &b, &gaps, &damaged, &err), TSW_OK);
+    assert_int_equal(damaged, 0);
+    *(uint8_t *)(uintptr_t)(b.address + 2 * 1001 + 2 * 16 + 10) = 3;
+    *(uint8_t *)(uintptr_t)(b.address + 2 * 1001 + 16 + 11) = 3; /* between them */
+    assert_int_equal(ops->check_gaps(dev, &b, &gaps, &damaged, &err), TSW_OK);
+    assert_int_equal(damaged, 1);
     ops->memory_free(dev, &a);
     ops->memory_free(dev, &b);
     tsw_device_close(dev);
@@ -424,6 +431,60 @@ static void test_a_graph_can_fail_anywhere(void **state)
     check_balance();
 }
 
+static void test_a_flush_is_proved(void **state)
+{
+    (void)state;
+    tsw_flush_proof_t proof = {.hot_ns = 0};
+    fake_cuda_counts_t before, after;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_device_t *dev = open_cuda();
+    assert_int_equal(dev->ops->prove_flush(dev, &proof, &err), TSW_OK);
+    assert_true(proof.hot_ns > 39.9 && proof.hot_ns < 40.1); /* 10.24 us for 256 loads */
+    assert_true(proof.cold_ns > 119.9 && proof.cold_ns < 120.1);
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->prove_flush(dev, &proof, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.flushes, before.flushes); /* once */
+    tsw_device_close(dev);
+    check_balance();
+    fake_cuda_reset();
+    dev = open_cuda();
+    fake_cuda_fail("cuEventElapsedTime", 2, 1);
+    assert_int_equal(dev->ops->prove_flush(dev, &proof, &err), TSW_ERR_DEVICE);
+    assert_non_null(strstr(err.text, "proof that the L2 is flushed: cuEventElapsedTime"));
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_memory_is_kept_for_the_next_cell(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t counts;
+    tsw_memory_t other;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t a = memory_of(dev, 5 << 20);
+    uint64_t base = a.base;
+    dev->ops->memory_free(dev, &a);
+    fake_cuda_counts(&counts);
+    int alive = counts.memories;
+    a = memory_of(dev, (5 << 20) - 100); /* the same number of pages */
+    assert_int_equal(a.base, base);
+    dev->ops->memory_free(dev, &a);
+    assert_int_equal(dev->ops->memory_new(dev, 9 << 20, FENCE, &other, &err), TSW_OK);
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.memories, alive + 1);
+    dev->ops->memory_free(dev, &other);
+    fake_cuda_fail("cuMemAlloc", 1,
+                   2); /* out of memory: what is kept goes, and it is tried again */
+    assert_int_equal(dev->ops->memory_new(dev, 20 << 20, FENCE, &other, &err), TSW_OK);
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.memories, alive);
+    dev->ops->memory_free(dev, &other);
+    tsw_device_close(dev);
+    check_balance();
+}
+
 static void test_a_bare_wave_launches_as_often_as_asked(void **state)
 {
     (void)state;
@@ -599,6 +660,8 @@ int main(void)
         cmocka_unit_test_setup(test_shots_go_round_the_sets, setup),
         cmocka_unit_test_setup(test_graphs_hold_their_launches, setup),
         cmocka_unit_test_setup(test_a_graph_can_fail_anywhere, setup),
+        cmocka_unit_test_setup(test_a_flush_is_proved, setup),
+        cmocka_unit_test_setup(test_memory_is_kept_for_the_next_cell, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),

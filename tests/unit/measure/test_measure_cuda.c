@@ -174,6 +174,19 @@ static void test_without_warmup_singles_are_tried_first(void **state)
     assert_int_equal(after.graph_launches - before.graph_launches, 4 * 2);
 }
 
+static void test_a_flush_that_does_nothing_is_refused(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_init(&bench, writer_args, "fake_write");
+    bench_open(&bench, "cuda", "");
+    fake_cuda_never_flush();
+    assert_int_equal(bench_begin(&bench, &err), TSW_ERR_ENV);
+    assert_non_null(strstr(err.text, "overwriting twice the L2 does not empty it"));
+    bench.cell.policy.cache = TSW_CACHE_HOT;
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+}
+
 static void test_hot_cells_neither_rotate_nor_flush(void **state)
 {
     (void)state;
@@ -199,7 +212,7 @@ static void test_without_memory_for_sets_the_l2_is_flushed(void **state)
     tsw_err_t err = TSW_ERR_INIT;
     bench_init(&bench, writer_args, "fake_write");
     bench_open(&bench, "cuda", "");
-    fake_cuda_fail("cuMemAlloc", 3, 2); /* output, reference, arena */
+    fake_cuda_fail("cuMemAlloc", 4, 2); /* proof, output, reference, arena */
     assert_int_equal(bench_begin(&bench, &err), TSW_OK);
     add(0, "fake");
     fake_cuda_counts(&before);
@@ -283,6 +296,7 @@ int main(void)
         TEST(test_in_place_is_tried_for_real),
         TEST(test_short_kernels_go_round_the_ring_in_graphs),
         TEST(test_without_warmup_singles_are_tried_first),
+        TEST(test_a_flush_that_does_nothing_is_refused),
         TEST(test_hot_cells_neither_rotate_nor_flush),
         TEST(test_without_memory_for_sets_the_l2_is_flushed),
         TEST(test_a_graph_that_cannot_be_made_costs_its_config),
