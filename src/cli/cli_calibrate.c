@@ -108,7 +108,7 @@ static tsw_status_t take_rates(const tsw_dataset_t *dataset, tsw_calibration_t *
     const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_reduction_t *reduction = NULL;
     tsw_buf_t absent = TSW_BUF_INIT;
-    tsw_status_t status = tsw_reduce(dataset, &options, NULL, &reduction, err);
+    tsw_status_t status = tsw_reduce(dataset, &options, &reduction, err);
     if (status != TSW_OK)
         return status;
     for (size_t d = 0; d < DTYPE_COUNT; d++) {

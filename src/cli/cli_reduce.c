@@ -60,7 +60,7 @@ static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, ts
         status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
     options.calibrations = roofs;
     if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
+        status = tsw_reduce(&dataset, &options, &reduction, err);
     if (status == TSW_OK) {
         *exit_p = has_unusable(reduction) ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
         status = write_out(&dataset, reduction, args, err);

@@ -57,7 +57,7 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
         status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
     options.calibrations = roofs;
     if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
+        status = tsw_reduce(&dataset, &options, &reduction, err);
     if (status == TSW_OK)
         status = tsw_cli_choice_print(&dataset, reduction, &out, err);
     if (status == TSW_OK && strcmp(dataset.meta.purpose, "release") == 0) {

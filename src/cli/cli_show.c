@@ -167,7 +167,7 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
         status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
     options.calibrations = roofs;
     if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, NULL, &reduction, err);
+        status = tsw_reduce(&dataset, &options, &reduction, err);
     if (status == TSW_OK)
         status = print_rows(&dataset, reduction, args, err);
     tsw_reduction_free(reduction);

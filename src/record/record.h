@@ -131,8 +131,9 @@ typedef struct {
     tsw_key_t key;
     char pack[TSW_NAME_SIZE];
     tsw_key_t pack_key;
-    char variant[256]; /* "dtype=f16 causal=1" */
-    char shape[256];   /* "M=4096 N=4096 K=4096" */
+    char variant[256];       /* "dtype=f16 causal=1" */
+    uint8_t separate_tables; /* the pack wants a list of configs for each variant */
+    char shape[256];         /* "M=4096 N=4096 K=4096" */
     double weight;
     uint32_t arch;
     double flops, bytes;

@@ -324,15 +324,6 @@ static tsw_status_t solve_group(tsw_group_t *group, const tsw_reduce_options_t *
 
 /* ---- groups ---- */
 
-static bool is_separate(const char *pack, const char *const *separate)
-{
-    for (size_t i = 0; separate != NULL && separate[i] != NULL; i++) {
-        if (strcmp(separate[i], pack) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* A cell on its way into a group. */
 typedef struct {
     const tsw_cell_summary_t *summary;
@@ -346,7 +337,9 @@ static int compare_groups(const member_t *a, const member_t *b)
     int order = strcmp(x->pack, y->pack);
     if (order == 0)
         order = (x->arch > y->arch) - (x->arch < y->arch);
-    if (order == 0 && a->variant != NULL && b->variant != NULL)
+    if (order == 0)
+        order = (a->variant != NULL) - (b->variant != NULL);
+    if (order == 0 && a->variant != NULL)
         order = strcmp(a->variant, b->variant);
     return order;
 }
@@ -377,7 +370,7 @@ static tsw_status_t add_group(tsw_reduction_t *r, size_t *capacity, const member
 }
 
 static tsw_status_t make_groups(tsw_reduction_t *r, const tsw_reduce_options_t *options,
-                                const char *const *separate, tsw_err_t *err)
+                                tsw_err_t *err)
 {
     member_t *members = tsw_calloc(r->cell_count, sizeof(*members));
     if (members == NULL)
@@ -387,7 +380,7 @@ static tsw_status_t make_groups(tsw_reduction_t *r, const tsw_reduce_options_t *
         const tsw_cell_result_t *cell = r->cells[i].cell;
         if (r->cells[i].winner >= 0)
             members[count++] =
-                (member_t){&r->cells[i], is_separate(cell->pack, separate) ? cell->variant : NULL};
+                (member_t){&r->cells[i], cell->separate_tables ? cell->variant : NULL};
     }
     if (count > 1)
         qsort(members, count, sizeof(*members), compare_members);
@@ -438,7 +431,7 @@ static tsw_status_t check_options(const tsw_reduce_options_t *o, tsw_err_t *err)
 }
 
 tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,
-                        const char *const *separate, tsw_reduction_t **reduction_p, tsw_err_t *err)
+                        tsw_reduction_t **reduction_p, tsw_err_t *err)
 {
     tsw_status_t status = check_options(options, err);
     if (status != TSW_OK)
@@ -450,7 +443,7 @@ tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t
     if (status == TSW_OK)
         status = reduce_cells(r, dataset, options, err);
     if (status == TSW_OK)
-        status = make_groups(r, options, separate, err);
+        status = make_groups(r, options, err);
     if (status == TSW_OK)
         *reduction_p = r;
     else

@@ -92,11 +92,10 @@ typedef struct {
     size_t calibration_count;
 } tsw_reduce_options_t;
 
-/* dataset must be canonical; it must outlive the reduction. separate: packs (by name) whose
- * variants get tables of their own; NULL-terminated, may be NULL. TSW_ERR_ARG: options out of range
+/* dataset must be canonical; it must outlive the reduction. TSW_ERR_ARG: options out of range
  * (max_configs at least 1, indifference 0 or more, confidence between 0 and 1). */
 tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,
-                        const char *const *separate, tsw_reduction_t **reduction_p, tsw_err_t *err);
+                        tsw_reduction_t **reduction_p, tsw_err_t *err);
 void tsw_reduction_free(tsw_reduction_t *reduction);
 
 #endif

@@ -42,6 +42,7 @@ static tsw_status_t describe_cell(const tsw_plan_t *plan, const tsw_cell_t *plan
     set_text(result->pack, sizeof(result->pack), variant->pack->name);
     result->key = planned->key;
     result->pack_key = variant->pack->key;
+    result->separate_tables = variant->pack->separate_tables;
     result->weight = planned->weight;
     result->arch = plan->job->archs[planned->arch_index];
     result->flops = planned->flops;

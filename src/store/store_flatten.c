@@ -29,6 +29,7 @@ static tsw_status_t intern_kernel(flatten_t *flat, const tsw_cell_result_t *cell
     set_text(row.pack, sizeof(row.pack), cell->pack);
     tsw_key_format(cell->pack_key, row.pack_key);
     set_text(row.variant, sizeof(row.variant), cell->variant);
+    row.separate_tables = cell->separate_tables;
     return tsw_intern_row(&flat->kernels, &flat->tables.kernels, &row, id_p, err);
 }
 

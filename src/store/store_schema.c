@@ -29,6 +29,7 @@ static const tsw_column_t kernels_columns[] = {
     TEXT(tsw_kernel_row_t, "pack", pack),
     TEXT(tsw_kernel_row_t, "pack_key", pack_key),
     TEXT(tsw_kernel_row_t, "variant", variant),
+    OPTIONAL(tsw_kernel_row_t, "separate_tables", separate_tables, U8, NULL),
 };
 SCHEMA(kernels, tsw_kernel_row_t);
 

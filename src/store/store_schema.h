@@ -38,6 +38,7 @@ typedef struct {
     char pack[TSW_NAME_SIZE];
     char pack_key[TSW_KEY_TEXT_SIZE];
     char variant[256];
+    uint8_t separate_tables;
 } tsw_kernel_row_t;
 
 typedef struct {

@@ -100,6 +100,7 @@ static void take_head(const tsw_tables_t *tables, const tsw_cell_row_t *row,
     SET_TEXT(cell->pack, kernel->pack);
     cell->pack_key = key_of(kernel->pack_key);
     SET_TEXT(cell->variant, kernel->variant);
+    cell->separate_tables = kernel->separate_tables;
     SET_TEXT(cell->shape, shape->shape);
     cell->weight = row->weight;
     cell->arch = row->arch;

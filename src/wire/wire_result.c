@@ -210,6 +210,7 @@ static void put_head(tsw_buf_t *out, const tsw_cell_result_t *result)
     tsw_put_text(out, result->pack);
     tsw_put_key(out, result->pack_key);
     tsw_put_text(out, result->variant);
+    tsw_put_u8(out, result->separate_tables);
     tsw_put_text(out, result->shape);
     tsw_put_f64(out, result->weight);
     tsw_put_u32(out, result->arch);
@@ -242,6 +243,7 @@ static void get_head(tsw_reader_t *in, tsw_cell_result_t *result)
     tsw_get_text_into(in, result->pack, sizeof(result->pack));
     result->pack_key = tsw_get_key(in);
     tsw_get_text_into(in, result->variant, sizeof(result->variant));
+    result->separate_tables = tsw_get_u8(in);
     tsw_get_text_into(in, result->shape, sizeof(result->shape));
     result->weight = tsw_get_f64(in);
     result->arch = tsw_get_u32(in);

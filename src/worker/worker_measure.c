@@ -21,7 +21,7 @@ typedef struct {
     tsw_buf_t in, body, out;
     tsw_job_t *job;
     tsw_device_t *dev;
-    tsw_buf_t tool; /* the cubin of its own kernels */
+    tsw_buf_t tool;         /* the cubin of its own kernels */
     const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
     size_t *fill_sizes;
     /* The cell in hand; measure NULL: none, or it could not begin. */

@@ -129,6 +129,7 @@ tsw_cell_result_t tsw_make_cell(const tsw_make_t *make, size_t index)
         .pack = "demo",
         .pack_key = tsw_key_of_text("pack demo"),
         .variant = "dtype=f16 causal=1",
+        .separate_tables = 1,
         .weight = 1.5,
         .arch = 90,
         .flops = 2e9,
@@ -270,6 +271,7 @@ static const char *head_difference(const tsw_cell_result_t *a, const tsw_cell_re
     DIFFER_TEXT(pack);
     DIFFER_VALUE(pack_key);
     DIFFER_TEXT(variant);
+    DIFFER_VALUE(separate_tables);
     DIFFER_TEXT(shape);
     DIFFER_VALUE(weight);
     DIFFER_VALUE(arch);

@@ -35,7 +35,7 @@ static fixture_t fixture_new(void)
     sample_dataset_timed(cell, "T=1", 3000000);
     tsw_dataset_canonicalise(dataset);
     const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
-    assert_int_equal(tsw_reduce(dataset, &options, NULL, &f.reduction, NULL), TSW_OK);
+    assert_int_equal(tsw_reduce(dataset, &options, &f.reduction, NULL), TSW_OK);
     return f;
 }
 

@@ -18,7 +18,7 @@ static tsw_reduction_t *reduced(tsw_dataset_t *dataset)
     tsw_reduction_t *r = NULL;
     tsw_err_t err = TSW_ERR_INIT;
     tsw_dataset_canonicalise(dataset);
-    if (tsw_reduce(dataset, &options, NULL, &r, &err) != TSW_OK)
+    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
         fail_msg("%s", err.text);
     return r;
 }
@@ -262,7 +262,7 @@ static void test_cell_roof_comes_from_the_device_itself_if_it_can(void **state)
     for (int i = 0; i < 2; i++) {
         tsw_reduction_t *r = NULL;
         tsw_dataset_canonicalise(&dataset);
-        assert_int_equal(tsw_reduce(&dataset, &with, NULL, &r, NULL), TSW_OK);
+        assert_int_equal(tsw_reduce(&dataset, &with, &r, NULL), TSW_OK);
         assert_near(r->cells[0].roof_ns, i == 0 ? 1e6 : 5e5, 1);
         assert_near(r->cells[0].roof_ratio, i == 0 ? 0.5 : 0.25, 1e-3);
         tsw_reduction_free(r);

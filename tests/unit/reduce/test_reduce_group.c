@@ -15,14 +15,13 @@
 
 static tsw_reduce_options_t options = {.max_configs = 8, .indifference = 0.005, .confidence = 0.95};
 
-static tsw_reduction_t *reduced(tsw_dataset_t *dataset, size_t max_configs,
-                                const char *const *separate)
+static tsw_reduction_t *reduced(tsw_dataset_t *dataset, size_t max_configs)
 {
     tsw_reduction_t *r = NULL;
     tsw_err_t err = TSW_ERR_INIT;
     options.max_configs = max_configs;
     tsw_dataset_canonicalise(dataset);
-    if (tsw_reduce(dataset, &options, separate, &r, &err) != TSW_OK)
+    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
         fail_msg("%s", err.text);
     return r;
 }
@@ -70,7 +69,7 @@ static void test_group_takes_at_most_as_many_as_allowed(void **state)
 {
     (void)state;
     tsw_dataset_t dataset = staircase(0);
-    tsw_reduction_t *r = reduced(&dataset, 4, NULL);
+    tsw_reduction_t *r = reduced(&dataset, 4);
     assert_int_equal(r->group_count, 1);
     const tsw_group_t *g = &r->groups[0];
     assert_int_equal(g->selected_count, 4);
@@ -99,7 +98,7 @@ static void test_group_with_room_for_all_winners_loses_nothing(void **state)
 {
     (void)state;
     tsw_dataset_t dataset = staircase(0);
-    tsw_reduction_t *r = reduced(&dataset, CONFIGS, NULL);
+    tsw_reduction_t *r = reduced(&dataset, CONFIGS);
     const tsw_group_t *g = &r->groups[0];
     assert_int_equal(g->selected_count, CONFIGS);
     assert_int_equal(g->dropped_winner_count, 0);
@@ -152,7 +151,7 @@ static void test_reduction_does_not_depend_on_order(void **state)
     tsw_buf_t first = TSW_BUF_INIT;
     for (uint64_t seed = 0; seed < 5; seed++) {
         tsw_dataset_t dataset = staircase(seed);
-        tsw_reduction_t *r = reduced(&dataset, 5, NULL);
+        tsw_reduction_t *r = reduced(&dataset, 5);
         tsw_key_t digest = r->digest;
         r->digest = (tsw_key_t){0}; /* the order of samples is in the record set's own digest */
         tsw_buf_t bytes = TSW_BUF_INIT;
@@ -183,7 +182,7 @@ static void test_group_weights_decide_what_matters(void **state)
         sample_dataset_timed(cell, "T=1", i == 0 ? 1000000 : 1900000);
         sample_dataset_timed(cell, "T=2", i == 0 ? 1900000 : 1500000);
     }
-    tsw_reduction_t *r = reduced(&dataset, 2, NULL);
+    tsw_reduction_t *r = reduced(&dataset, 2);
     assert_string_equal(r->groups[0].selected[1], "T=2");
     assert_int_equal(r->groups[0].dropped_winner_count, 1);
     assert_string_equal(r->groups[0].dropped_winners[0].config, "T=1");
@@ -203,7 +202,7 @@ static void test_group_keeps_a_baseline_that_fails_somewhere(void **state)
     cell = sample_dataset_cell(&dataset, "matmul", "dtype=f16", "M=2", 90);
     sample_dataset_timed(cell, "T=0", 1000000);
     sample_dataset_timed(cell, "T=1", 2000000);
-    tsw_reduction_t *r = reduced(&dataset, 8, NULL);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_group_t *g = &r->groups[0];
     assert_int_equal(g->selected_count, 2);
     assert_string_equal(g->selected[0], "T=0");
@@ -211,7 +210,7 @@ static void test_group_keeps_a_baseline_that_fails_somewhere(void **state)
     assert_near(g->worst_regret, 0.0, 0.0);
     tsw_reduction_free(r);
     /* with room for the baseline alone, a cell is left without a choice, and that is said */
-    r = reduced(&dataset, 1, NULL);
+    r = reduced(&dataset, 1);
     g = &r->groups[0];
     assert_int_equal(g->selected_count, 1);
     assert_true(isinf(g->worst_regret));
@@ -223,16 +222,16 @@ static void test_group_keeps_a_baseline_that_fails_somewhere(void **state)
 static void test_groups_are_by_pack_and_arch_and_wanted_variants(void **state)
 {
     (void)state;
-    static const char *const separate[] = {"rope", NULL};
     static const char *const packs[] = {"rope", "matmul"};
     static const char *const variants[] = {"dtype=f32", "dtype=f16"};
     tsw_dataset_t dataset = sample_dataset_new();
     for (int i = 0; i < 8; i++) {
         tsw_cell_result_t *cell = sample_dataset_cell(&dataset, packs[i & 1], variants[i >> 1 & 1],
                                                       "M=1", i & 4 ? 80 : 90);
+        cell->separate_tables = (i & 1) == 0;
         sample_dataset_timed(cell, "T=0", 1000);
     }
-    tsw_reduction_t *r = reduced(&dataset, 8, separate);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->group_count, 6);
     assert_string_equal(r->groups[0].pack, "matmul");
     assert_int_equal(r->groups[0].arch, 80);
@@ -259,8 +258,8 @@ static void test_reduce_refuses_options_out_of_range(void **state)
                                         {8, 0.005, 0.0, NULL, 0},
                                         {8, 0.005, 1.0, NULL, 0}};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-        assert_int_equal(tsw_reduce(&dataset, &bad[i], NULL, &r, &err), TSW_ERR_ARG);
-    r = reduced(&dataset, 8, NULL);
+        assert_int_equal(tsw_reduce(&dataset, &bad[i], &r, &err), TSW_ERR_ARG);
+    r = reduced(&dataset, 8);
     assert_int_equal(r->group_count, 0);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -277,7 +276,7 @@ static void test_reduce_survives_a_lack_of_memory(void **state)
         tsw_reduction_t *r = NULL;
         tsw_err_t err = TSW_ERR_INIT;
         tsw_mem_fail_at(n);
-        tsw_status_t status = tsw_reduce(&dataset, &options, NULL, &r, &err);
+        tsw_status_t status = tsw_reduce(&dataset, &options, &r, &err);
         tsw_mem_fail_at(0);
         assert_true(status == TSW_OK || status == TSW_ERR_NOMEM);
         done = status == TSW_OK;
