@@ -383,6 +383,12 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
 static double median_of(uint64_t *values, size_t count)
 {
     qsort(values, count, sizeof(*values), by_value);
@@ -477,6 +483,232 @@ static void group_wave(void)
     check(medians[3] > 495e3 && medians[3] < 515e3, "wave: 500 us are 500 us");
     waves_of(&slow, false, true, medians);
     print_medians("kernel of 500 us, bare", medians);
+}
+
+/* ---- rings of buffer sets ---- */
+
+enum { SETS_MAX = 256, RING_WAVES = 300 };
+
+/* A copy kernel over so many sets that three times the L2 lies between two turns of one. */
+typedef struct {
+    tsw_memory_t from, to;
+    uint32_t sets;
+    tsw_launch_t launches[SETS_MAX];
+} ring_t;
+
+static uint32_t sets_for(uint64_t bytes)
+{
+    uint64_t sets = (3 * ops->gpu(dev)->l2_bytes + 2 * bytes - 1) / (2 * bytes) + 1;
+    return sets < SETS_MAX ? (uint32_t)sets : SETS_MAX;
+}
+
+static void ring_new(ring_t *ring, const tsw_kernel_t *copy, uint64_t bytes, uint32_t sets)
+{
+    const tsw_fill_t normal = {.kind = TSW_FILL_NORMAL, .a = 0, .b = 1};
+    tsw_err_t err = TSW_ERR_INIT;
+    *ring = (ring_t){.sets = sets};
+    ring->from = memory_of(bytes * sets, MIB);
+    ring->to = memory_of(bytes * sets, MIB);
+    need(ops->fill(dev, &ring->from, TSW_DTYPE_F32, bytes * sets / 4, &normal, 0, 0, 1, NULL, 0,
+                   &err),
+         "fill", &err);
+    for (uint32_t i = 0; i < sets; i++) {
+        tsw_memory_t from = {.address = ring->from.address + i * bytes, .bytes = bytes};
+        tsw_memory_t to = {.address = ring->to.address + i * bytes, .bytes = bytes};
+        ring->launches[i] = copy_of(copy, &from, &to);
+        uint64_t grid = bytes / 16 / 256;
+        ring->launches[i].geometry.grid[0] = grid < 4096 ? (uint32_t)grid : 4096;
+    }
+    need(ops->run(dev, &ring->launches[0], timeout_s, &err), "first launch", &err);
+}
+
+static void ring_free(ring_t *ring)
+{
+    ops->memory_free(dev, &ring->from);
+    ops->memory_free(dev, &ring->to);
+}
+
+/* Whole laps that take 250 us at least. */
+static uint32_t repeat_of(const ring_t *ring, double single_ns)
+{
+    uint64_t laps = (uint64_t)(250000 / single_ns / ring->sets) + 1;
+    return (uint32_t)laps * ring->sets;
+}
+
+static tsw_shot_t graph_of(const ring_t *ring, uint32_t repeat)
+{
+    tsw_shot_t shot = {.launches = ring->launches, .set_count = ring->sets, .repeat = repeat};
+    tsw_err_t err = TSW_ERR_INIT;
+    need(ops->graph_new(dev, ring->launches, ring->sets, repeat, &shot.graph, &err), "graph", &err);
+    return shot;
+}
+
+/* Median time of a launch in shots like this one, ns. */
+static double time_of(const tsw_shot_t *shot, uint32_t waves)
+{
+    static uint64_t samples[RING_WAVES * SLOTS];
+    tsw_shot_t shots[SLOTS];
+    tsw_wave_plan_t plan = {.lead = shot, .timeout_s = timeout_s};
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    for (size_t i = 0; i < SLOTS; i++)
+        shots[i] = *shot;
+    for (uint32_t w = 0; w < waves; w++)
+        need(ops->wave(dev, shots, SLOTS, &plan, samples + w * SLOTS, &finished, &err), "wave",
+             &err);
+    return median_of(samples, (size_t)waves * SLOTS) / shot->repeat;
+}
+
+/* The same graph in all slots of a wave: no place may be better than another. */
+static void slot_table(const tsw_kernel_t *copy, uint64_t bytes)
+{
+    static uint64_t samples[SLOTS][RING_WAVES];
+    static ring_t ring;
+    double medians[SLOTS], sorted[SLOTS], worst = 0;
+    uint64_t interval_ns[SLOTS];
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    ring_new(&ring, copy, bytes, sets_for(bytes));
+    tsw_shot_t single = {.launches = ring.launches, .set_count = ring.sets, .repeat = 1};
+    double single_ns = time_of(&single, 3);
+    uint64_t start_ns = tsw_clock_now_ns();
+    tsw_shot_t shot = graph_of(&ring, repeat_of(&ring, single_ns)), shots[SLOTS];
+    double graph_us = (double)(tsw_clock_now_ns() - start_ns) / 1e3;
+    tsw_wave_plan_t plan = {.lead = &shot, .timeout_s = timeout_s};
+    for (size_t i = 0; i < SLOTS; i++)
+        shots[i] = shot;
+    start_ns = tsw_clock_now_ns();
+    double busy_ns = 0;
+    for (uint32_t w = 0; w < RING_WAVES; w++) {
+        need(ops->wave(dev, shots, SLOTS, &plan, interval_ns, &finished, &err), "wave", &err);
+        for (size_t i = 0; i < SLOTS; i++) {
+            samples[i][w] = interval_ns[i];
+            busy_ns += (double)interval_ns[i];
+        }
+    }
+    double share = busy_ns / (double)(tsw_clock_now_ns() - start_ns);
+    for (size_t i = 0; i < SLOTS; i++)
+        sorted[i] = medians[i] = median_of(samples[i], RING_WAVES) / shot.repeat;
+    qsort(sorted, SLOTS, sizeof(sorted[0]), by_number);
+    double center = (sorted[SLOTS / 2 - 1] + sorted[SLOTS / 2]) / 2;
+    for (size_t i = 0; i < SLOTS; i++) {
+        double off = medians[i] > center ? medians[i] / center - 1 : 1 - medians[i] / center;
+        worst = off > worst ? off : worst;
+    }
+    char what[128];
+    snprintf(what, sizeof(what), "copy of %" PRIu64 " MiB, %u sets, graphs of %u", bytes / MIB,
+             ring.sets, shot.repeat);
+    print_medians(what, medians);
+    printf(
+        "     a single launch %.2f us; the graph was made in %.0f us; timed %.0f %% of the wall\n",
+        single_ns / 1e3, graph_us, 100 * share);
+    check(worst <= 0.003, "graph: no slot is more than 0.3 %% off: %.2f %%", 100 * worst);
+    ops->graph_free(dev, shot.graph);
+    ring_free(&ring);
+}
+
+static void group_graph(void)
+{
+    static const uint64_t sizes[] = {2, 12, 48, 400};
+    tsw_kernel_t *copy = load("copy");
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        slot_table(copy, sizes[i] * MIB);
+}
+
+/* Two graphs of the same launches in random slots among others. */
+static void check_alike(const tsw_kernel_t *copy, uint64_t bytes)
+{
+    static double ratios[RING_WAVES], away[RING_WAVES];
+    static ring_t ring, other;
+    tsw_shot_t shots[SLOTS], wave[SLOTS];
+    uint64_t interval_ns[SLOTS];
+    size_t order[SLOTS], finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    ring_new(&ring, copy, bytes, sets_for(bytes));
+    ring_new(&other, copy, bytes * 3 / 2, sets_for(bytes * 3 / 2));
+    tsw_shot_t single = {.launches = ring.launches, .set_count = ring.sets, .repeat = 1};
+    uint32_t repeat = repeat_of(&ring, time_of(&single, 3));
+    for (size_t i = 0; i < SLOTS; i++) {
+        shots[i] = i < 3 ? graph_of(&ring, repeat) : graph_of(&other, repeat_of(&other, 1e5));
+        order[i] = i;
+    }
+    tsw_wave_plan_t plan = {.lead = &shots[2], .timeout_s = timeout_s};
+    for (uint32_t w = 0; w < RING_WAVES; w++) {
+        double ns[2] = {1, 1};
+        for (size_t i = SLOTS - 1; i > 0; i--) {
+            size_t k = tool_random(w, i) % (i + 1), kept = order[i];
+            order[i] = order[k];
+            order[k] = kept;
+        }
+        for (size_t i = 0; i < SLOTS; i++)
+            wave[i] = shots[order[i]];
+        need(ops->wave(dev, wave, SLOTS, &plan, interval_ns, &finished, &err), "wave", &err);
+        for (size_t i = 0; i < SLOTS; i++)
+            if (order[i] < 2)
+                ns[order[i]] = (double)interval_ns[i];
+        ratios[w] = ns[0] / ns[1] - 1;
+    }
+    qsort(ratios, RING_WAVES, sizeof(ratios[0]), by_number);
+    double median = ratios[RING_WAVES / 2];
+    for (size_t w = 0; w < RING_WAVES; w++)
+        away[w] = ratios[w] > median ? ratios[w] - median : median - ratios[w];
+    qsort(away, RING_WAVES, sizeof(away[0]), by_number);
+    check(median < 0.003 && median > -0.003,
+          "alike: copy of %" PRIu64 " MiB against itself: median %+.3f %%, MAD %.2f %%",
+          bytes / MIB, 100 * median, 100 * away[RING_WAVES / 2]);
+    for (size_t i = 0; i < SLOTS; i++)
+        ops->graph_free(dev, shots[i].graph);
+    ring_free(&ring);
+    ring_free(&other);
+}
+
+static void group_alike(void)
+{
+    static const uint64_t sizes[] = {2, 12, 48, 400};
+    tsw_kernel_t *copy = load("copy");
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        check_alike(copy, sizes[i] * MIB);
+}
+
+/* Cold by rotation, cold by a flush, and hot. */
+static void compare_caches(const tsw_kernel_t *copy, uint64_t bytes)
+{
+    static ring_t ring, one;
+    ring_new(&ring, copy, bytes, sets_for(bytes));
+    ring_new(&one, copy, bytes, 1);
+    tsw_shot_t flushed = {.launches = one.launches, .set_count = 1, .repeat = 1, .flush = true};
+    double flush_ns = time_of(&flushed, 30);
+    tsw_shot_t rotated = graph_of(&ring, repeat_of(&ring, flush_ns));
+    tsw_shot_t hot = graph_of(&one, repeat_of(&one, flush_ns));
+    double rotated_ns = time_of(&rotated, 30), hot_ns = time_of(&hot, 30);
+    printf("     copy of %" PRIu64 " MiB: rotated %.2f us, flushed %.2f us (single), hot %.2f us\n",
+           bytes / MIB, rotated_ns / 1e3, flush_ns / 1e3, hot_ns / 1e3);
+    if (4 * bytes <= ops->gpu(dev)->l2_bytes)
+        check(hot_ns < 0.95 * rotated_ns, "cache: what fits into the L2 is faster hot");
+    else
+        check(hot_ns < 1.1 * rotated_ns, "cache: hot is not slower");
+    ops->graph_free(dev, rotated.graph);
+    ops->graph_free(dev, hot.graph);
+    ring_free(&ring);
+    ring_free(&one);
+}
+
+static void group_cache(void)
+{
+    static const uint64_t sizes[] = {4, 8, 32, 128};
+    tsw_flush_proof_t proof;
+    tsw_telemetry_t telemetry;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_kernel_t *copy = load("copy");
+    need(ops->prove_flush(dev, &proof, &err), "proof", &err);
+    check(proof.cold_ns > 1.25 * proof.hot_ns,
+          "cache: a load takes %.0f ns from the L2 and %.0f ns after a flush", proof.hot_ns,
+          proof.cold_ns);
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+        compare_caches(copy, sizes[i] * MIB);
+    uint64_t start_ns = tsw_clock_now_ns();
+    ops->telemetry(dev, &telemetry);
+    printf("     telemetry was read in %.0f us\n", (double)(tsw_clock_now_ns() - start_ns) / 1e3);
 }
 
 /* More launches than the driver queues, and kernels for which it makes room at first launch. */
@@ -584,6 +816,9 @@ static const group_t groups[] = {
     {"launch", group_launch},
     {"wave", group_wave},
     {"queue", group_queue},
+    {"graph", group_graph},
+    {"alike", group_alike},
+    {"cache", group_cache},
     {"trap", group_trap},
     {"trap_wave", group_trap_wave},
     {"illegal", group_illegal},
