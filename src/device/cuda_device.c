@@ -235,6 +235,7 @@ static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
     if (cuda->telemetry_ns == 0 || now - cuda->telemetry_ns > fresh_ns) {
         tsw_nvml_read(cuda->nvml, &cuda->telemetry);
         cuda->telemetry_ns = tsw_clock_now_ns();
+        cuda->telemetry.read_ns = cuda->telemetry_ns;
     }
     *telemetry_p = cuda->telemetry;
 }

@@ -79,6 +79,8 @@ typedef struct {
     uint32_t sm_clock_mhz, mem_clock_mhz;
     float power_w, temperature_celsius;
     uint64_t throttle_reasons;
+    uint32_t max_sm_clock_mhz; /* the highest possible */
+    uint64_t read_ns;          /* when, as now_ns */
 } tsw_telemetry_t;
 
 /* What runs beside the shots of a wave. */

@@ -19,6 +19,7 @@ struct tsw_nvml {
     int (*gpu_by_uuid)(const char *uuid, nvml_gpu_t *gpu_p);
     int (*driver)(char *out, unsigned size);
     int (*clock)(nvml_gpu_t gpu, int type, unsigned *mhz_p);
+    int (*max_clock)(nvml_gpu_t gpu, int type, unsigned *mhz_p); /* NULL: not known */
     int (*power)(nvml_gpu_t gpu, unsigned *milliwatt_p);
     int (*temperature)(nvml_gpu_t gpu, int sensor, unsigned *celsius_p);
     int (*reasons)(nvml_gpu_t gpu, unsigned long long *mask_p);
@@ -34,6 +35,7 @@ static bool find(void *library, const char *symbol, void *function_p)
 static bool load(tsw_nvml_t *nvml)
 {
     void *library = nvml->library;
+    (void)find(library, "nvmlDeviceGetMaxClockInfo", &nvml->max_clock);
     return find(library, "nvmlInit_v2", &nvml->init) &&
            find(library, "nvmlShutdown", &nvml->shutdown) &&
            find(library, "nvmlDeviceGetHandleByUUID", &nvml->gpu_by_uuid) &&
@@ -87,6 +89,8 @@ void tsw_nvml_read(tsw_nvml_t *nvml, tsw_telemetry_t *telemetry_p)
         telemetry_p->sm_clock_mhz = value;
     if (nvml->clock(nvml->gpu, NVML_CLOCK_MEMORY, &value) == 0)
         telemetry_p->mem_clock_mhz = value;
+    if (nvml->max_clock != NULL && nvml->max_clock(nvml->gpu, NVML_CLOCK_SM, &value) == 0)
+        telemetry_p->max_sm_clock_mhz = value;
     if (nvml->power(nvml->gpu, &value) == 0)
         telemetry_p->power_w = (float)value / 1000.0f;
     if (nvml->temperature(nvml->gpu, NVML_SENSOR_GPU, &value) == 0)

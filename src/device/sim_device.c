@@ -473,7 +473,9 @@ static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
     *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = sim->model->sm_clock_mhz,
                                      .mem_clock_mhz = sim->model->mem_clock_mhz,
                                      .power_w = sim->model->power_w,
-                                     .temperature_celsius = 55.0f};
+                                     .temperature_celsius = 55.0f,
+                                     .max_sm_clock_mhz = sim->model->sm_clock_mhz,
+                                     .read_ns = sim->clock_ns};
 }
 
 static uint64_t now_ns(const tsw_device_t *dev)

@@ -44,6 +44,15 @@ typedef struct {
     uint32_t next_set; /* the one whose turn was longest ago */
 } tsw_measure_ring_t;
 
+#define TSW_MEASURE_CLOCKS 32
+
+/* SM clocks of the last rounds. */
+typedef struct {
+    uint32_t mhz[TSW_MEASURE_CLOCKS];
+    size_t count, next;
+    uint32_t redos; /* rounds that were run again */
+} tsw_measure_clock_t;
+
 struct tsw_measure {
     tsw_device_t *dev;
     tsw_measure_cell_t cell;
@@ -52,6 +61,7 @@ struct tsw_measure {
     tsw_measure_arg_t *args;
     size_t arg_count;
     tsw_measure_ring_t ring;
+    tsw_measure_clock_t clock;
     tsw_kernel_t *reference;
     tsw_launch_t reference_launch;
     tsw_measure_entry_t *entries;
@@ -120,6 +130,13 @@ tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t
 /* Outputs against the reference's: outcome OK, WRONG_RESULT or NAN_RESULT, detail in words. */
 tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
                                  tsw_verify_facts_t *facts_p, tsw_err_t *err);
+
+/* ---- measure_clock.c ---- */
+
+/* Pure. More than 2 % off the median of the rounds so far, or throttled below 75 % of the highest
+ * clock by more than the power cap. */
+bool tsw_measure_clock_is_off(const tsw_measure_clock_t *clock, const tsw_telemetry_t *now);
+void tsw_measure_clock_note(tsw_measure_clock_t *clock, const tsw_telemetry_t *now);
 
 /* ---- measure_verify.c ---- */
 

@@ -3,6 +3,9 @@
 #include "measure/measure_cell.h"
 #include "measure/policy.h"
 
+/* Rounds of a cell that are run again since the clock was off. */
+static const uint32_t most_redos = 3;
+
 /* Made once, before the first round. */
 typedef struct {
     tsw_policy_state_t *policy;
@@ -58,18 +61,18 @@ static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
     return NULL;
 }
 
-static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave)
+static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                         const tsw_telemetry_t *telemetry, bool off)
 {
-    tsw_telemetry_t telemetry;
-    measure->dev->ops->telemetry(measure->dev, &telemetry);
     tsw_round_t round = {
         .round = wave->round,
         .stage = (uint16_t)wave->stage,
-        .sm_clock_mhz = telemetry.sm_clock_mhz,
-        .mem_clock_mhz = telemetry.mem_clock_mhz,
-        .power_w = telemetry.power_w,
-        .temperature_celsius = telemetry.temperature_celsius,
-        .throttle_reasons = telemetry.throttle_reasons,
+        .sm_clock_mhz = telemetry->sm_clock_mhz,
+        .mem_clock_mhz = telemetry->mem_clock_mhz,
+        .power_w = telemetry->power_w,
+        .temperature_celsius = telemetry->temperature_celsius,
+        .throttle_reasons = telemetry->throttle_reasons,
+        .is_unstable = off,
         .cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind),
         .start_ns = rounds->start_ns - measure->start_ns,
         .duration_ns = rounds->duration_ns,
@@ -172,6 +175,17 @@ static tsw_status_t try_singles(tsw_measure_t *measure, rounds_t *rounds, const 
     return fire(measure, rounds, &single, done_p, err);
 }
 
+/* The clock of the wave just run, against that of the others. What was read before the wave began
+ * says nothing about it. */
+static bool is_off(tsw_measure_t *measure, const rounds_t *rounds, const tsw_telemetry_t *telemetry)
+{
+    if (tsw_measure_is_fixed(measure) || telemetry->read_ns < rounds->start_ns)
+        return false;
+    bool off = tsw_measure_clock_is_off(&measure->clock, telemetry);
+    tsw_measure_clock_note(&measure->clock, telemetry);
+    return off;
+}
+
 static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                              tsw_err_t *err)
 {
@@ -181,7 +195,14 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
         status = fire(measure, rounds, wave, &done, err);
     if (status != TSW_OK || !done)
         return status;
-    report_round(measure, rounds, wave);
+    tsw_telemetry_t telemetry;
+    measure->dev->ops->telemetry(measure->dev, &telemetry);
+    bool off = is_off(measure, rounds, &telemetry);
+    if (off && measure->clock.redos < most_redos) {
+        measure->clock.redos++; /* a wave that is not reported comes again */
+        return TSW_OK;
+    }
+    report_round(measure, rounds, wave, &telemetry, off);
     tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts,
                       rounds->duration_ns);
     return TSW_OK;

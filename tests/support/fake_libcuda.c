@@ -702,6 +702,7 @@ int nvmlShutdown(void);
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **gpu_p);
 int nvmlSystemGetDriverVersion(char *out, unsigned size);
 int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz_p);
+int nvmlDeviceGetMaxClockInfo(void *gpu, int type, unsigned *mhz_p);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *milliwatt_p);
 int nvmlDeviceGetTemperature(void *gpu, int sensor, unsigned *celsius_p);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *mask_p);
@@ -732,6 +733,13 @@ int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz_p)
 {
     (void)gpu;
     *mhz_p = type == 1 ? 1500 : 2600;
+    return 0;
+}
+
+int nvmlDeviceGetMaxClockInfo(void *gpu, int type, unsigned *mhz_p)
+{
+    (void)gpu;
+    *mhz_p = type == 1 ? 1980 : 2600;
     return 0;
 }
 

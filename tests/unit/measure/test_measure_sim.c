@@ -321,6 +321,57 @@ static void test_a_budget_ends_a_cell_early(void **state)
     assert_int_equal(bench.round_count, 2 + 3);
 }
 
+/* A clock of 1500 MHz that is off in some readings. */
+static struct {
+    uint32_t reading, first_off, last_off;
+} script;
+
+static void scripted_telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
+{
+    bool off = script.reading >= script.first_off && script.reading <= script.last_off;
+    script.reading++;
+    *telemetry_p =
+        (tsw_telemetry_t){.sm_clock_mhz = off ? 1300 : 1500, .read_ns = dev->ops->now_ns(dev)};
+}
+
+/* Runs 2 + 10 rounds; counts those that are kept although the clock was off. */
+static uint32_t unstable_rounds(uint32_t first_off, uint32_t last_off)
+{
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    bench.cell.policy.rounds = 10;
+    begin("");
+    tsw_device_ops_t ops = *bench.dev->ops;
+    const tsw_device_ops_t *kept = bench.dev->ops;
+    ops.telemetry = scripted_telemetry;
+    bench.dev->ops = &ops;
+    script.reading = 0;
+    script.first_off = first_off;
+    script.last_off = last_off;
+    add(0);
+    finish();
+    bench.dev->ops = kept;
+    uint32_t unstable = 0;
+    assert_int_equal(bench.round_count, 12);
+    assert_int_equal(bench.configs[0].sample_count, 12);
+    for (uint32_t r = 0; r < 12; r++)
+        unstable += bench.rounds[r].is_unstable;
+    return unstable;
+}
+
+static void test_rounds_at_another_clock_are_run_again(void **state)
+{
+    (void)state;
+    assert_int_equal(unstable_rounds(100, 100), 0);
+    assert_int_equal(script.reading, 12);
+    assert_int_equal(unstable_rounds(6, 6), 0);
+    assert_int_equal(script.reading, 13);
+    assert_int_equal(unstable_rounds(6, 8), 0);
+    assert_int_equal(script.reading, 15);
+    assert_int_equal(unstable_rounds(6, 9), 1); /* three redos, then it is kept */
+    assert_int_equal(script.reading, 15);
+}
+
 static void test_a_cell_without_a_good_config_has_no_rounds(void **state)
 {
     (void)state;
@@ -372,6 +423,7 @@ int main(void)
         TEST(test_datasets_are_taken_as_bytes),
         TEST(test_fixed_launches_and_verifies_nothing),
         TEST(test_a_budget_ends_a_cell_early),
+        TEST(test_rounds_at_another_clock_are_run_again),
         TEST(test_a_cell_without_a_good_config_has_no_rounds),
         TEST(test_no_memory_is_reported_wherever_it_lacks),
     };
