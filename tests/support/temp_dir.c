@@ -8,8 +8,9 @@
 
 static char dir[512];
 
-const char *tsw_temp_dir_make(void)
+int tsw_temp_dir_make(void **state)
 {
+    (void)state;
     const char *base = getenv("TMPDIR");
     if (base == NULL)
         base = access("/dev/shm", W_OK | X_OK) == 0 ? "/dev/shm" : "/tmp";
@@ -18,14 +19,16 @@ const char *tsw_temp_dir_make(void)
         perror(dir);
         abort();
     }
-    return dir;
+    return 0;
 }
 
-void tsw_temp_dir_remove(void)
+int tsw_temp_dir_remove(void **state)
 {
+    (void)state;
     tsw_err_t err = TSW_ERR_INIT;
     if (tsw_dir_remove(dir, &err) != TSW_OK)
         fprintf(stderr, "%s\n", err.text);
+    return 0;
 }
 
 const char *tsw_temp_path(const char *name)

@@ -21,20 +21,6 @@
 #define KEYS      24
 #define ROUNDS    12
 
-static int make_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 static tsw_toolchain_t some_toolchain(uint64_t number)
 {
     static char text[32];
@@ -390,7 +376,7 @@ static void test_without_toolchain_and_cover_the_gap_is_counted(void **state)
     plan_maker_fini(&maker);
 }
 
-#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, make_temp, remove_temp)
+#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, tsw_temp_dir_make, tsw_temp_dir_remove)
 
 int main(void)
 {

@@ -19,20 +19,6 @@
 
 static tsw_toolchain_t toolchain;
 
-static int make_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 /* A source of a shipped pack with macros. Texts are borrowed. */
 typedef struct {
     const char *pack, *source, *entry;
@@ -247,7 +233,7 @@ static void test_endless_compilation_ends_at_its_limit(void **state)
     tsw_build_request_fini(&request);
 }
 
-#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, make_temp, remove_temp)
+#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, tsw_temp_dir_make, tsw_temp_dir_remove)
 
 int main(void)
 {

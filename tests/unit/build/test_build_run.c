@@ -16,20 +16,6 @@
 
 static const char kernel[] = "extern \"C\" __tile_global__ void work(float *x) {}\n";
 
-static int make_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 /* A request for the kernel with one more line of source, on sm_90 and sm_80. Static texts: its
  * parts are not freed one by one. */
 typedef struct {
@@ -331,7 +317,7 @@ static void test_every_failed_allocation_is_reported(void **state)
     tsw_fileset_fini(&ask.request.files);
 }
 
-#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, make_temp, remove_temp)
+#define TEMP_TEST(_f) cmocka_unit_test_setup_teardown(_f, tsw_temp_dir_make, tsw_temp_dir_remove)
 
 int main(void)
 {

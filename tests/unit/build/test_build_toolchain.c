@@ -106,20 +106,6 @@ static void test_chosen_place_that_is_empty_is_absence_with_its_reason(void **st
     forget_environment();
 }
 
-static int make_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_temp(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 /* A toolchain folder whose files are links to the fake one's. */
 static void link_into(const char *root, const char *name)
 {
@@ -218,11 +204,12 @@ int main(void)
         cmocka_unit_test(test_option_without_nvrtc_is_an_error_that_names_it),
         cmocka_unit_test(test_environment_is_used_in_its_order),
         cmocka_unit_test(test_chosen_place_that_is_empty_is_absence_with_its_reason),
-        cmocka_unit_test_setup_teardown(test_plain_cuda_alone_has_no_tileiras, make_temp,
-                                        remove_temp),
-        cmocka_unit_test_setup_teardown(test_key_follows_the_bytes_not_the_folder, make_temp,
-                                        remove_temp),
-        cmocka_unit_test_setup_teardown(test_broken_nvrtc_is_reported, make_temp, remove_temp),
+        cmocka_unit_test_setup_teardown(test_plain_cuda_alone_has_no_tileiras, tsw_temp_dir_make,
+                                        tsw_temp_dir_remove),
+        cmocka_unit_test_setup_teardown(test_key_follows_the_bytes_not_the_folder,
+                                        tsw_temp_dir_make, tsw_temp_dir_remove),
+        cmocka_unit_test_setup_teardown(test_broken_nvrtc_is_reported, tsw_temp_dir_make,
+                                        tsw_temp_dir_remove),
         cmocka_unit_test(test_failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -15,15 +15,8 @@
 
 static int setup(void **state)
 {
-    (void)state;
-    return setenv("TSW_CALIBRATIONS", tsw_temp_dir_make(), 1);
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
+    tsw_temp_dir_make(state);
+    return setenv("TSW_CALIBRATIONS", tsw_temp_path("."), 1);
 }
 
 static tsw_calibration_t sample(const char *uuid, double copy)
@@ -160,7 +153,7 @@ static void test_compare_warns_of_more_than_three_percent(void **state)
     tsw_buf_fini(&out);
 }
 
-#define TEST(_name) cmocka_unit_test_setup_teardown(_name, setup, teardown)
+#define TEST(_name) cmocka_unit_test_setup_teardown(_name, setup, tsw_temp_dir_remove)
 
 int main(void)
 {

@@ -410,20 +410,6 @@ static void test_other_layouts_are_refused(void **state)
     tsw_h5_close_file(file);
 }
 
-static int make_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,5 +426,5 @@ int main(void)
         cmocka_unit_test(test_launches_of_old_files_come_from_records),
         cmocka_unit_test(test_other_layouts_are_refused),
     };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return cmocka_run_group_tests(tests, tsw_temp_dir_make, tsw_temp_dir_remove);
 }

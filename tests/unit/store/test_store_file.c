@@ -252,20 +252,6 @@ static void test_each_failing_allocation_is_survived(void **state)
     tsw_dataset_fini(&dataset);
 }
 
-static int make_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -281,5 +267,5 @@ int main(void)
         cmocka_unit_test(test_missing_files_are_told_apart),
         cmocka_unit_test(test_each_failing_allocation_is_survived),
     };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return cmocka_run_group_tests(tests, tsw_temp_dir_make, tsw_temp_dir_remove);
 }

@@ -178,17 +178,8 @@ static void test_no_lock_is_ever_asked_for(void **state)
 
 static int make_dir(void **state)
 {
-    (void)state;
     unsetenv("HDF5_USE_FILE_LOCKING");
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
+    return tsw_temp_dir_make(state);
 }
 
 int main(void)
@@ -200,5 +191,5 @@ int main(void)
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_no_lock_is_ever_asked_for),
     };
-    return cmocka_run_group_tests(tests, make_dir, remove_dir);
+    return cmocka_run_group_tests(tests, make_dir, tsw_temp_dir_remove);
 }

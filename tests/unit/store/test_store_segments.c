@@ -327,21 +327,8 @@ static void test_out_of_memory_keeps_the_result(void **state)
     assert_int_equal(count_cells(NULL), 1);
 }
 
-static int make_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_make();
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    tsw_temp_dir_remove();
-    return 0;
-}
-
-#define IN_FRESH_DIR(_test) cmocka_unit_test_setup_teardown(_test, make_dir, remove_dir)
+#define IN_FRESH_DIR(_test)                                                                        \
+    cmocka_unit_test_setup_teardown(_test, tsw_temp_dir_make, tsw_temp_dir_remove)
 
 int main(void)
 {

@@ -22,20 +22,25 @@ static void pack_cell(tsw_buf_t *out)
     assert_true(tsw_buf_ok(out));
 }
 
+static void assert_round_trip(const tsw_cell_result_t *cell)
+{
+    tsw_cell_result_t copy = {0};
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_put_cell_result(&out, cell);
+    tsw_reader_t in = tsw_reader(out.data, out.size);
+    assert_int_equal(tsw_get_cell_result(&in, &copy, NULL), TSW_OK);
+    assert_true(tsw_reader_done(&in));
+    assert_null(tsw_cell_difference(cell, &copy));
+    tsw_cell_result_fini(&copy);
+    tsw_buf_fini(&out);
+}
+
 static void test_cell_round_trip(void **state)
 {
     (void)state;
     tsw_cell_result_t cell = tsw_make_cell(&small, 0);
-    tsw_cell_result_t copy = {0};
-    tsw_buf_t out = TSW_BUF_INIT;
-    tsw_put_cell_result(&out, &cell);
-    tsw_reader_t in = tsw_reader(out.data, out.size);
-    assert_int_equal(tsw_get_cell_result(&in, &copy, NULL), TSW_OK);
-    assert_true(tsw_reader_done(&in));
-    assert_null(tsw_cell_difference(&cell, &copy));
+    assert_round_trip(&cell);
     tsw_cell_result_fini(&cell);
-    tsw_cell_result_fini(&copy);
-    tsw_buf_fini(&out);
 }
 
 /* The smallest form must not trip over the limits that counts have. */
@@ -50,15 +55,7 @@ static void test_smallest_cell_round_trip(void **state)
                               .record_count = 2,
                               .rounds = rounds,
                               .round_count = 2};
-    tsw_cell_result_t copy = {0};
-    tsw_buf_t out = TSW_BUF_INIT;
-    tsw_put_cell_result(&out, &cell);
-    tsw_reader_t in = tsw_reader(out.data, out.size);
-    assert_int_equal(tsw_get_cell_result(&in, &copy, NULL), TSW_OK);
-    assert_true(tsw_reader_done(&in));
-    assert_null(tsw_cell_difference(&cell, &copy));
-    tsw_cell_result_fini(&copy);
-    tsw_buf_fini(&out);
+    assert_round_trip(&cell);
 }
 
 static void test_cell_cut_anywhere_is_corrupt(void **state)
