@@ -9,8 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#define CPU_GRACE_S 2 /* between SIGXCPU and SIGKILL */
 
 void tsw_cpus_of_process(tsw_cpus_t *cpus_p)
 {
@@ -91,6 +94,24 @@ static void close_from(int first_fd)
             close(fd);
     }
     closedir(dir);
+}
+
+static void limit(int resource, rlim_t soft, rlim_t hard)
+{
+    struct rlimit old;
+    if (getrlimit(resource, &old) != 0)
+        return;
+    if (old.rlim_max != RLIM_INFINITY && hard > old.rlim_max)
+        hard = old.rlim_max;
+    struct rlimit wanted = {.rlim_cur = soft < hard ? soft : hard, .rlim_max = hard};
+    setrlimit(resource, &wanted);
+}
+
+void tsw_process_limit(uint64_t cpu_s)
+{
+    limit(RLIMIT_CORE, 0, 0);
+    if (cpu_s > 0)
+        limit(RLIMIT_CPU, cpu_s, cpu_s + CPU_GRACE_S);
 }
 
 bool tsw_child_begin(long parent_pid, int death_signo, int first_fd)

@@ -28,6 +28,10 @@ bool tsw_process_open_standard(void);
 /* Lower this process's priority, and that of what it starts, by 0..19. */
 void tsw_process_nice(int by);
 
+/* No core file of this process, and SIGXCPU after so many seconds of CPU time, KILL 2 s later (0:
+ * no limit). A limit that cannot be set is left as it was. May be called between fork and exec. */
+void tsw_process_limit(uint64_t cpu_s);
+
 /* First acts of every child: die (KILL, or signo) with the parent whose pid is given, ignore the
  * signals that launchers send to whole jobs (USR1 USR2 TERM INT HUP), close all descriptors from
  * first_fd on. Returns false when the parent is gone already: then exit at once. */

@@ -11,20 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ERROR_FD     3 /* where the child tells that it could not exec */
-#define HARD_EXTRA_S 2 /* between SIGXCPU and SIGKILL */
-
-static void limit(int resource, rlim_t soft, rlim_t hard)
-{
-    struct rlimit old;
-    if (getrlimit(resource, &old) != 0)
-        return;
-    if (old.rlim_max != RLIM_INFINITY && hard > old.rlim_max)
-        hard = old.rlim_max;
-    struct rlimit wanted = {.rlim_cur = soft < hard ? soft : hard, .rlim_max = hard};
-    setrlimit(resource, &wanted);
-}
-
+#define ERROR_FD 3 /* where the child tells that it could not exec */
 /* The child until exec; never returns. */
 static _Noreturn void become(const tsw_process_t *process, long parent, int error_fd)
 {
@@ -36,11 +23,7 @@ static _Noreturn void become(const tsw_process_t *process, long parent, int erro
     if (!ok || !tsw_child_begin(parent, SIGKILL, ERROR_FD + 1))
         _exit(127);
     signal(SIGXCPU, SIG_DFL);
-    limit(RLIMIT_CORE, 0, 0);
-    if (process->cpu_limit_s > 0) {
-        rlim_t soft = (rlim_t)(process->cpu_limit_s + 0.999);
-        limit(RLIMIT_CPU, soft, soft + HARD_EXTRA_S);
-    }
+    tsw_process_limit((uint64_t)(process->cpu_limit_s + 0.999));
     if (process->dir == NULL || chdir(process->dir) == 0)
         execve(process->path, process->argv, process->env);
     int reason = errno;

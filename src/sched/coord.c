@@ -138,8 +138,9 @@ tsw_status_t tsw_coord_build_done(tsw_coord_t *coord, uint32_t rank, uint32_t bu
     return end_event(coord, err);
 }
 
-static tsw_status_t check_lease(const tsw_coord_t *coord, uint32_t rank, uint32_t cell,
-                                uint32_t attempt, tsw_err_t *err)
+/* Begins an event about a cell that the rank holds. */
+static tsw_status_t begin_of_lease(tsw_coord_t *coord, uint32_t rank, uint32_t cell,
+                                   uint32_t attempt, tsw_coord_actions_t *out, tsw_err_t *err)
 {
     tsw_status_t status = check_rank(coord, rank, err);
     if (status != TSW_OK)
@@ -148,16 +149,13 @@ static tsw_status_t check_lease(const tsw_coord_t *coord, uint32_t rank, uint32_
         coord->cells[cell].rank != rank || coord->cells[cell].attempt != attempt)
         return tsw_err_set(err, TSW_ERR_BUG, "coordinator: rank %u does not hold cell %u (try %u)",
                            rank, cell, attempt);
-    return TSW_OK;
+    return begin_event(coord, out, err);
 }
 
 tsw_status_t tsw_coord_cell_done(tsw_coord_t *coord, uint32_t rank, uint32_t cell, uint32_t attempt,
                                  bool usable, tsw_coord_actions_t *out, tsw_err_t *err)
 {
-    tsw_status_t status = check_lease(coord, rank, cell, attempt, err);
-    if (status != TSW_OK)
-        return status;
-    status = begin_event(coord, out, err);
+    tsw_status_t status = begin_of_lease(coord, rank, cell, attempt, out, err);
     if (status != TSW_OK)
         return status;
     coord->cells[cell].state = TSW_COORD_CELL_DONE;
@@ -173,10 +171,7 @@ tsw_status_t tsw_coord_cell_done(tsw_coord_t *coord, uint32_t rank, uint32_t cel
 tsw_status_t tsw_coord_cell_returned(tsw_coord_t *coord, uint32_t rank, uint32_t cell,
                                      uint32_t attempt, tsw_coord_actions_t *out, tsw_err_t *err)
 {
-    tsw_status_t status = check_lease(coord, rank, cell, attempt, err);
-    if (status != TSW_OK)
-        return status;
-    status = begin_event(coord, out, err);
+    tsw_status_t status = begin_of_lease(coord, rank, cell, attempt, out, err);
     if (status != TSW_OK)
         return status;
     tsw_coord_let_go(coord, &coord->ranks[rank], cell);

@@ -1,3 +1,4 @@
+#include "base/linux.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "build/build.h"
@@ -7,34 +8,15 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 _Static_assert(TSW_MSG_ARCH_MAX == TSW_PLAN_ARCH_MAX, "archs of a build");
-
-#define HARD_EXTRA_S 2 /* between SIGXCPU and SIGKILL */
-
-static void limit(int resource, rlim_t soft, rlim_t hard)
-{
-    struct rlimit old;
-    if (getrlimit(resource, &old) != 0)
-        return;
-    if (old.rlim_max != RLIM_INFINITY && hard > old.rlim_max)
-        hard = old.rlim_max;
-    struct rlimit wanted = {.rlim_cur = soft < hard ? soft : hard, .rlim_max = hard};
-    if (setrlimit(resource, &wanted) != 0)
-        tsw_log(TSW_LOG_WARN, "cannot set a resource limit");
-}
 
 /* NVRTC runs in this process: its CPU time ends in SIGXCPU, and a crash leaves no core file. */
 static void limit_self(const tsw_msg_build_t *msg)
 {
-    if (msg->cpu_limit_s > 0) {
-        bool per_arch = msg->arch_dependent || msg->language == TSW_LANGUAGE_CUDA;
-        double runs = per_arch ? (double)msg->arch_count : 1;
-        rlim_t soft = (rlim_t)(msg->cpu_limit_s * runs + 1);
-        limit(RLIMIT_CPU, soft, soft + HARD_EXTRA_S);
-    }
-    limit(RLIMIT_CORE, 0, 0);
+    bool per_arch = msg->arch_dependent || msg->language == TSW_LANGUAGE_CUDA;
+    double runs = per_arch ? (double)msg->arch_count : 1;
+    tsw_process_limit(msg->cpu_limit_s > 0 ? (uint64_t)(msg->cpu_limit_s * runs + 1) : 0);
 }
 
 /* The message's memory becomes the request's. */
