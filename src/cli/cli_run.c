@@ -18,6 +18,7 @@
 typedef struct {
     tsw_run_options_t run;
     const char *kernels;
+    const char *protocol; /* NULL: the job's */
 } run_args_t;
 
 static void join_words(int argc, char **argv, tsw_buf_t *out)
@@ -86,6 +87,8 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, const run_args_t
         status = tsw_err_set(err, TSW_ERR_ARG, "where to? name a folder with -o RUN");
     else if (tsw_comm_rank(comm) == 0)
         status = tsw_cli_snapshot(job_path, args->kernels, &snapshot, err);
+    if (status == TSW_OK && tsw_comm_rank(comm) == 0 && args->protocol != NULL)
+        status = tsw_job_override_protocol(&snapshot, args->protocol, err);
     status = tsw_comm_agree(comm, status, err);
     if (status == TSW_OK) {
         status = tsw_run(comm, &snapshot, &args->run, summary, err);
@@ -138,6 +141,8 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          "Folder of compiled kernels (default: TSW_CACHE, or tilesweep in the user's cache)", NULL},
         {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.kernels,
          "Where packs named by a bare word are (default: the shipped ones)", NULL},
+        {"protocol", 'p', "P", TSW_OPTION_TEXT, &args.protocol,
+         "race, rounds, cutile, kt7, do_bench, fi10 or tunable (default: the job's)", NULL},
         {"share-gpu", 0, NULL, TSW_OPTION_FLAG, &args.run.allow_shared_gpu,
          "Let two ranks use one GPU (default: an error)", NULL},
     };

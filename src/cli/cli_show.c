@@ -58,15 +58,15 @@ static double or_nan(bool known, double value)
 }
 
 static const tsw_column_t columns[] = {
-    {"pack", false, 0, false},       {"arch", false, 0, false},       {"variant", false, 0, false},
-    {"shape", false, 0, false},      {"config", false, 0, false},     {"outcome", false, 0, false},
-    {"mode", false, 0, true},        {"samples", true, 0, false},     {"median_ns", true, 0, false},
-    {"low_ns", true, 0, false},      {"high_ns", true, 0, false},     {"mean_ns", true, 0, true},
-    {"std_ns", true, 0, true},       {"x_baseline", true, 3, false},  {"x_roof", true, 3, false},
-    {"regret", true, 4, false},      {"tie", true, 0, true},          {"registers", true, 0, false},
-    {"spill_bytes", true, 0, false}, {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true},
-    {"gpu", false, 0, true},         {"node", false, 0, true},        {"rank", true, 0, true},
-    {"detail", false, 0, false},
+    {"pack", false, 0, false},       {"arch", false, 0, false},     {"variant", false, 0, false},
+    {"shape", false, 0, false},      {"config", false, 0, false},   {"outcome", false, 0, false},
+    {"fate", false, 0, false},       {"mode", false, 0, true},      {"samples", true, 0, false},
+    {"median_ns", true, 0, false},   {"low_ns", true, 0, false},    {"high_ns", true, 0, false},
+    {"mean_ns", true, 0, true},      {"std_ns", true, 0, true},     {"x_baseline", true, 3, false},
+    {"x_roof", true, 3, false},      {"regret", true, 4, false},    {"tie", true, 0, true},
+    {"estimate", true, 0, true},     {"registers", true, 0, false}, {"spill_bytes", true, 0, false},
+    {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true}, {"gpu", false, 0, true},
+    {"node", false, 0, true},        {"rank", true, 0, true},       {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
@@ -85,6 +85,14 @@ static void add_times(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
     tsw_grid_number(grid, or_nan(timed && cell->roof_ns > 0, cell->roof_ns / time->median));
     tsw_grid_number(grid, or_nan(timed, config->regret));
     tsw_grid_number(grid, or_nan(timed, config->in_tie_set ? 1 : 0));
+    tsw_grid_number(grid, or_nan(timed, config->is_estimate ? 1 : 0));
+}
+
+/* Why the protocol left the config; "": it never had it. */
+static const char *fate_of(const tsw_config_result_t *config)
+{
+    const tsw_fate_t fate = config->record->fate;
+    return fate == TSW_FATE_NONE ? "" : tsw_fate_name(fate);
 }
 
 static void add_row(tsw_grid_t *grid, const tsw_cell_summary_t *summary,
@@ -100,6 +108,7 @@ static void add_row(tsw_grid_t *grid, const tsw_cell_summary_t *summary,
     tsw_grid_text(grid, cell->shape);
     tsw_grid_text(grid, config->config);
     tsw_grid_text(grid, tsw_outcome_name(config->outcome));
+    tsw_grid_text(grid, fate_of(config));
     tsw_grid_text(grid, cell->gpu.mode);
     add_times(grid, summary, config);
     tsw_grid_number(grid, or_nan(built, build->registers));
@@ -198,8 +207,9 @@ int tsw_cli_show(int argc, char **argv)
         .summary =
             "A row per config of every cell: outcome, median with its 95 % interval, mean "
             "and standard deviation in ns per launch, speed against the baseline and against what "
-            "the device was calibrated to achieve, regret "
-            "against the best as a ratio, and what the compiler made.",
+            "the device was calibrated to achieve, regret against the best as a ratio, why the "
+            "protocol stopped measuring it, and what the compiler made. The time of a config that "
+            "was dropped early is an estimate.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,

@@ -157,6 +157,7 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
     measure->dev = dev;
     measure->cell = *cell;
     measure->sink = *sink;
+    measure->pick = -1;
     measure->start_ns = tsw_measure_now_ns(measure);
     int64_t num_sm = (int64_t)dev->ops->gpu(dev)->sm_count;
     tsw_status_t status = tsw_eval_new(&measure->eval, err);
@@ -193,6 +194,22 @@ void tsw_measure_end(tsw_measure_t *measure)
     tsw_eval_free(measure->eval);
     tsw_free(measure->entries);
     tsw_free(measure);
+}
+
+int32_t tsw_measure_pick(const tsw_measure_t *measure)
+{
+    return measure->pick;
+}
+
+size_t tsw_measure_config_count(const tsw_measure_t *measure)
+{
+    return measure->entry_count;
+}
+
+tsw_fate_t tsw_measure_fate(const tsw_measure_t *measure, size_t at, uint32_t *index_p)
+{
+    *index_p = measure->entries[at].index;
+    return measure->entries[at].fate;
 }
 
 uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure)

@@ -64,6 +64,10 @@ tsw_status_t tsw_measure_add(tsw_measure_t *measure, const tsw_measure_config_t 
  * counted within their stage); then every config's last launch is verified, and the in-place check
  * made for inout arguments. A failure goes to the sink, also for a config that has samples. */
 tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err);
+/* After _time: the config that the protocol chose, -1: none; and why it left each. */
+int32_t tsw_measure_pick(const tsw_measure_t *measure);
+size_t tsw_measure_config_count(const tsw_measure_t *measure);
+tsw_fate_t tsw_measure_fate(const tsw_measure_t *measure, size_t at, uint32_t *index_p);
 uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure);
 uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure);
 void tsw_measure_end(tsw_measure_t *measure);

@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     uint32_t index;
     bool is_ok;
+    tsw_fate_t fate;
     tsw_kernel_t *kernel;
     char *config_text;      /* canonical */
     tsw_launch_t launch;    /* with split buffers, of set 0 */
@@ -67,6 +68,7 @@ struct tsw_measure {
     tsw_measure_entry_t *entries;
     size_t entry_count, entry_capacity;
     uint64_t start_ns, busy_ns;
+    int32_t pick;
 };
 
 /* ---- measure_args.c ---- */

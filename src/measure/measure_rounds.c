@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "measure/measure_cell.h"
 #include "measure/policy.h"
+#include "record/roofline.h"
 
 /* Rounds of a cell that are run again since the clock was off. */
 static const uint32_t most_redos = 3;
@@ -38,8 +39,17 @@ static tsw_status_t rounds_init(tsw_measure_t *measure, uint32_t first_round, ro
     for (size_t i = 0; i < measure->entry_count; i++)
         if (measure->entries[i].is_ok)
             rounds->live[live++] = measure->entries[i].index;
-    tsw_status_t status = tsw_policy_new(&measure->cell.policy, measure->cell.cell_key,
-                                         rounds->live, live, first_round, &rounds->policy, err);
+    tsw_policy_setup_t setup = {
+        .policy = &measure->cell.policy,
+        .cell = measure->cell.cell_key,
+        .live = rounds->live,
+        .count = live,
+        .first_round = first_round,
+        .floor_ns = tsw_roofline_floor_ns(
+            measure->dev->ops->gpu(measure->dev), tsw_dtype_name(measure->cell.variant->dtype),
+            measure->cell.policy.cache == TSW_CACHE_COLD, measure->cell.flops, measure->cell.bytes),
+    };
+    tsw_status_t status = tsw_policy_new(&setup, &rounds->policy, err);
     if (status != TSW_OK)
         return status;
     size_t most = tsw_policy_wave_max(rounds->policy);
@@ -225,6 +235,13 @@ static tsw_status_t run_rounds(tsw_measure_t *measure, rounds_t *rounds, tsw_err
     return status;
 }
 
+static void keep_verdict(tsw_measure_t *measure, const rounds_t *rounds)
+{
+    measure->pick = tsw_policy_pick(rounds->policy);
+    for (size_t i = 0; i < measure->entry_count; i++)
+        measure->entries[i].fate = tsw_policy_fate(rounds->policy, measure->entries[i].index);
+}
+
 tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err)
 {
     tsw_err_t local = TSW_ERR_INIT;
@@ -232,6 +249,8 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
     tsw_status_t status = rounds_init(measure, first_round, &rounds, &local);
     if (status == TSW_OK)
         status = run_rounds(measure, &rounds, &local);
+    if (status == TSW_OK)
+        keep_verdict(measure, &rounds);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = tsw_measure_verify_again(measure, &local);
     rounds_fini(&rounds);

@@ -25,12 +25,20 @@ typedef struct {
     size_t control_slot;     /* a second sample of a config, stage control; count: none */
 } tsw_wave_t;
 
-/* live: config indices that take part, copied. cell: seeds the order. Protocol rounds: the warm-up
- * rounds, always, then rounds first_round.. in fresh random orders; a budget ends them, yet not
- * before 3 of them. Protocol fixed: one wave, in which each config is launched `rounds` times in
- * a row; a first_round above 0 means that it was done. */
-tsw_status_t tsw_policy_new(const tsw_policy_t *policy, tsw_key_t cell, const uint32_t *live,
-                            size_t count, uint32_t first_round, tsw_policy_state_t **state_p,
+typedef struct {
+    const tsw_policy_t *policy; /* copied */
+    tsw_key_t cell;             /* seeds the orders */
+    const uint32_t *live;       /* configs that take part, copied */
+    size_t count;
+    uint32_t first_round; /* above 0: after the death of a worker; waves are numbered from there */
+    double floor_ns;      /* no launch can be faster; 0: unknown */
+} tsw_policy_setup_t;
+
+/* Protocol rounds: the warm-up rounds, always, then rounds first_round.. in fresh random orders; a
+ * budget ends them, yet not before 3 of them. Protocol fixed: one wave, in which each config is
+ * launched `rounds` times in a row; a first_round above 0 means that it was done. All others start
+ * again after a death, with the configs that are left. */
+tsw_status_t tsw_policy_new(const tsw_policy_setup_t *setup, tsw_policy_state_t **state_p,
                             tsw_err_t *err);
 void tsw_policy_free(tsw_policy_state_t *state);
 /* Longest wave that can come: for buffers made in advance. */
@@ -43,5 +51,9 @@ void tsw_policy_report(tsw_policy_state_t *state, const uint64_t *interval_ns,
                        const uint32_t *launches, uint64_t elapsed_ns);
 /* A config ended (failed) and takes no further part. */
 void tsw_policy_drop(tsw_policy_state_t *state, uint32_t config);
+/* Once no wave comes any more: why a config was left, and the config that the protocol would hand
+ * out; -1: it leaves that to the reduction, or nothing was measured. */
+tsw_fate_t tsw_policy_fate(const tsw_policy_state_t *state, uint32_t config);
+int32_t tsw_policy_pick(const tsw_policy_state_t *state);
 
 #endif

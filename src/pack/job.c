@@ -102,12 +102,64 @@ static tsw_status_t check_above_zero(tsw_view_t view, const char *key, tsw_err_t
                          "'%s' must be above 0: without a limit a hang would never end", key);
 }
 
-static tsw_status_t fill_policy(tsw_job_t *job, tsw_view_t view, tsw_err_t *err)
+/* ---- the policy ---- */
+
+static const uint32_t race_rounds = 96;
+
+/* The file of a snapshot that holds nothing but the name of a protocol. */
+static const char override_file[] = "override/protocol";
+
+static bool parse_protocol(const char *name, tsw_protocol_t *protocol_p)
+{
+    for (size_t i = 0; tsw_protocol_names[i] != NULL; i++) {
+        if (strcmp(tsw_protocol_names[i], name) == 0) {
+            *protocol_p = (tsw_protocol_t)i;
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *tsw_protocol_name(tsw_protocol_t protocol)
+{
+    return tsw_protocol_names[protocol];
+}
+
+const char *tsw_objective_name(tsw_objective_t objective)
+{
+    static const char *const names[] = {"median", "p90", "p99", "mean"};
+    return names[objective];
+}
+
+tsw_status_t tsw_job_override_protocol(tsw_fileset_t *snapshot, const char *protocol,
+                                       tsw_err_t *err)
+{
+    tsw_protocol_t known;
+    size_t count = 0;
+    char hint[96];
+    if (parse_protocol(protocol, &known))
+        return tsw_fileset_add(snapshot, override_file, protocol, strlen(protocol), err);
+    while (tsw_protocol_names[count] != NULL)
+        count++;
+    tsw_name_hint(protocol, tsw_protocol_names, count, hint);
+    return tsw_err_set(err, TSW_ERR_ARG, "there is no protocol '%.60s'%s", protocol, hint);
+}
+
+static void override_protocol(tsw_policy_t *policy, const tsw_fileset_t *snapshot)
+{
+    const tsw_fileset_item_t *item = tsw_fileset_find(snapshot, override_file);
+    if (item != NULL)
+        parse_protocol((const char *)item->bytes, &policy->protocol);
+}
+
+static tsw_status_t fill_policy(tsw_job_t *job, tsw_view_t view, const tsw_fileset_t *snapshot,
+                                tsw_err_t *err)
 {
     tsw_view_t measure = tsw_view_map(view, "measure");
     tsw_view_t limits = tsw_view_map(view, "limits");
     job->policy = (tsw_policy_t){
         .protocol = (tsw_protocol_t)tsw_view_word(measure, "protocol"),
+        .objective = (tsw_objective_t)tsw_view_word(measure, "objective"),
         .warmup_rounds = (uint32_t)tsw_view_i64(measure, "warmup"),
         .rounds = (uint32_t)tsw_view_i64(measure, "rounds"),
         .cache = (tsw_cache_mode_t)tsw_view_word(measure, "cache"),
@@ -115,6 +167,9 @@ static tsw_status_t fill_policy(tsw_job_t *job, tsw_view_t view, tsw_err_t *err)
         .cell_budget_s = tsw_view_seconds(limits, "cell"),
         .seed = (uint64_t)tsw_view_i64(measure, "seed"),
     };
+    override_protocol(&job->policy, snapshot);
+    if (job->policy.protocol == TSW_PROTOCOL_RACE && !tsw_view_has(measure, "rounds"))
+        job->policy.rounds = race_rounds;
     job->compile_cpu_s = tsw_view_seconds(limits, "compile_cpu");
     job->budget_s = tsw_view_seconds(limits, "run");
     tsw_status_t status = check_above_zero(limits, "launch", err);
@@ -225,7 +280,7 @@ static tsw_status_t fill_job(tsw_job_t *job, tsw_view_t view, const tsw_fileset_
     if (status == TSW_OK)
         status = fill_compile_only(job, view, err);
     if (status == TSW_OK)
-        status = fill_policy(job, view, err);
+        status = fill_policy(job, view, snapshot, err);
     if (status == TSW_OK)
         status = fill_entries(job, view, snapshot, err);
     if (status == TSW_OK)

@@ -14,14 +14,29 @@ typedef enum {
 typedef enum { TSW_CACHE_COLD, TSW_CACHE_HOT } tsw_cache_mode_t;
 
 typedef enum {
+    TSW_PROTOCOL_RACE,   /* shuffled waves; what cannot win drops out */
     TSW_PROTOCOL_ROUNDS, /* a fixed number of shuffled rounds over all configs */
-    TSW_PROTOCOL_FIXED,  /* launches only, for profilers */
+    TSW_PROTOCOL_CUTILE, /* as other tuners do it: measure/policy_peers.c */
+    TSW_PROTOCOL_KT7,
+    TSW_PROTOCOL_DO_BENCH,
+    TSW_PROTOCOL_FI10,
+    TSW_PROTOCOL_TUNABLE,
+    TSW_PROTOCOL_FIXED, /* launches only, for profilers */
 } tsw_protocol_t;
+
+/* What the winner of a cell has least of. */
+typedef enum {
+    TSW_OBJECTIVE_MEDIAN,
+    TSW_OBJECTIVE_P90,
+    TSW_OBJECTIVE_P99,
+    TSW_OBJECTIVE_MEAN,
+} tsw_objective_t;
 
 typedef struct {
     tsw_protocol_t protocol;
+    tsw_objective_t objective;
     uint32_t warmup_rounds; /* kept, flagged, never decide */
-    uint32_t rounds;
+    uint32_t rounds;        /* rounds, fixed: so many; race: at most so many before its final */
     tsw_cache_mode_t cache;
     double launch_timeout_s; /* one launch, then run_timeout */
     double cell_budget_s;    /* device time of a cell's timed rounds; 0: none */
@@ -83,5 +98,14 @@ void tsw_job_free(tsw_job_t *job);
 char *tsw_job_data_name(const tsw_pack_t *pack, const tsw_fill_t *fill);
 
 const char *tsw_purpose_name(tsw_purpose_t purpose);
+const char *tsw_protocol_name(tsw_protocol_t protocol);
+const char *tsw_objective_name(tsw_objective_t objective);
+/* NULL-terminated. */
+extern const char *const tsw_protocol_names[];
+
+/* Puts another protocol in place of the job file's, as a part of the snapshot. TSW_ERR_ARG: no such
+ * protocol. */
+tsw_status_t tsw_job_override_protocol(tsw_fileset_t *snapshot, const char *protocol,
+                                       tsw_err_t *err);
 
 #endif

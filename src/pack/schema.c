@@ -287,12 +287,16 @@ static const tsw_map_t pack_map = {.title = "kernel.yaml", FIELDS(pack_fields)};
 /* ---- job.yaml ---- */
 
 static const char *const purpose_words[] = {"release", "probe", "research", NULL};
-static const char *const protocol_words[] = {"rounds", "fixed", NULL};
+const char *const tsw_protocol_names[] = {"race", "rounds",  "cutile", "kt7", "do_bench",
+                                          "fi10", "tunable", "fixed",  NULL};
+static const char *const objective_words[] = {"median", "p90", "p99", "mean", NULL};
 static const char *const cache_words[] = {"cold", "hot", NULL};
 static const tsw_type_t purpose_type = {
     .kind = TSW_TYPE_WORD, .label = "one of", .words = purpose_words};
 static const tsw_type_t protocol_type = {
-    .kind = TSW_TYPE_WORD, .label = "one of", .words = protocol_words};
+    .kind = TSW_TYPE_WORD, .label = "one of", .words = tsw_protocol_names};
+static const tsw_type_t objective_type = {
+    .kind = TSW_TYPE_WORD, .label = "one of", .words = objective_words};
 static const tsw_type_t cache_type = {
     .kind = TSW_TYPE_WORD, .label = "one of", .words = cache_words};
 static const tsw_type_t *const compile_only_choices[] = {&bool_type, &archs_type, NULL};
@@ -385,9 +389,13 @@ static const tsw_type_t rounds_type = {
 static const tsw_type_t warmup_type = {
     .kind = TSW_TYPE_INT, .label = "a whole number", .bounded = true, .min = 0, .max = 1000000};
 static const tsw_field_t measure_fields[] = {
-    {"protocol", &protocol_type, false, "rounds",
-     "`rounds`: shuffled rounds over all configs of a cell; `fixed`: launches only, for profilers"},
-    {"rounds", &rounds_type, false, "20", "timed rounds"},
+    {"protocol", &protocol_type, false, "race",
+     "`race`: shuffled waves, what cannot win drops out; `rounds`: shuffled rounds over all "
+     "configs; `fixed`: launches only, for profilers; the others: as other tuners do it"},
+    {"objective", &objective_type, false, "median",
+     "what a winner has least of, over the samples of a config"},
+    {"rounds", &rounds_type, false, "20",
+     "timed rounds; race: at most so many before its final, 96 when absent"},
     {"warmup", &warmup_type, false, "2", "rounds before them; kept, flagged, never decide"},
     {"cache", &cache_type, false, "cold", "`cold` flushes the L2 cache before every launch"},
     {"seed", &natural_type, false, "1", "of inputs, orders and all else that is drawn"},

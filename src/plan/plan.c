@@ -102,6 +102,7 @@ static int compare_keys(const void *a, const void *b)
 static void hash_policy(tsw_hash_t *hash, const tsw_policy_t *policy)
 {
     tsw_hash_i64(hash, policy->protocol);
+    tsw_hash_i64(hash, policy->objective);
     tsw_hash_i64(hash, policy->warmup_rounds);
     tsw_hash_i64(hash, policy->rounds);
     tsw_hash_i64(hash, policy->cache);

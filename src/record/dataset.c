@@ -16,6 +16,7 @@ void tsw_run_meta_fini(tsw_run_meta_t *meta)
     tsw_free(meta->mode);
     tsw_free(meta->clocks);
     tsw_free(meta->protocol);
+    tsw_free(meta->objective);
     tsw_free(meta->invocation);
     *meta = (tsw_run_meta_t){0};
 }
@@ -40,6 +41,7 @@ tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_
     meta.mode = copy_text(from->mode, &ok);
     meta.clocks = copy_text(from->clocks, &ok);
     meta.protocol = copy_text(from->protocol, &ok);
+    meta.objective = copy_text(from->objective, &ok);
     meta.invocation = copy_text(from->invocation, &ok);
     if (!ok) {
         tsw_run_meta_fini(&meta);
@@ -212,6 +214,7 @@ static void hash_record(tsw_hash_t *hash, const tsw_record_t *record, const char
     tsw_hash_text(hash, config);
     tsw_hash_i64(hash, record->config_index);
     tsw_hash_text(hash, tsw_outcome_name(record->outcome));
+    tsw_hash_text(hash, tsw_fate_name(record->fate));
     tsw_hash_i64(hash, record->alias_of);
     tsw_hash_i64(hash, record->dynamic_shared_bytes);
     for (int i = 0; i < 3; i++) {
@@ -236,7 +239,9 @@ static void hash_cell(tsw_hash_t *hash, const tsw_cell_result_t *cell)
     hash_f64(hash, cell->bytes);
     tsw_hash_i64(hash, cell->cache_mode);
     tsw_hash_i64(hash, cell->complete);
+    tsw_hash_i64(hash, cell->pick);
     tsw_hash_text(hash, cell->gpu.name);
+    tsw_hash_i64(hash, (int64_t)cell->gpu.l2_bytes);
     tsw_hash_i64(hash, (int64_t)cell->record_count);
     for (size_t i = 0; i < cell->record_count; i++)
         hash_record(hash, &cell->records[i], cell->config_texts[i]);
@@ -253,6 +258,7 @@ tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, 
     tsw_hash_text(hash, or_empty(meta->toolchain));
     tsw_hash_text(hash, or_empty(meta->clocks));
     tsw_hash_text(hash, or_empty(meta->protocol));
+    tsw_hash_text(hash, or_empty(meta->objective));
     tsw_hash_i64(hash, (int64_t)dataset->cell_count);
     for (size_t i = 0; i < dataset->cell_count; i++)
         hash_cell(hash, &dataset->cells[i]);

@@ -15,7 +15,8 @@ typedef struct {
     char *tool;       /* "tilesweep 0.1.0" */
     char *mode;       /* "cuda", "sim", "replay" */
     char *clocks;     /* "free" or "locked:MHZ" */
-    char *protocol;   /* "rounds" */
+    char *protocol;   /* "race", "rounds", ... */
+    char *objective;  /* "median", "p90", "p99", "mean": what a winner has least of */
     char *invocation; /* the command line */
     uint64_t seed;
     uint64_t start_wall_ns;

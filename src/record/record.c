@@ -7,6 +7,17 @@ static const char *const stage_names[] = {
 };
 _Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == TSW_STAGE_COUNT, "a name each");
 
+static const char *const fate_names[] = {
+    "none", "measured", "hopeless", "eliminated", "not_final",
+    "tied", "beaten",   "winner",   "budget",     "suspect",
+};
+_Static_assert(sizeof(fate_names) / sizeof(fate_names[0]) == TSW_FATE_COUNT, "a name each");
+
+const char *tsw_fate_name(tsw_fate_t fate)
+{
+    return (size_t)fate < TSW_FATE_COUNT ? fate_names[fate] : "?";
+}
+
 bool tsw_stage_decides(tsw_stage_t stage)
 {
     return stage == TSW_STAGE_ROUND || stage == TSW_STAGE_FINAL;

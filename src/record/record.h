@@ -52,6 +52,23 @@ typedef struct {
 /* Time per launch; 0 when the sample has no launches. */
 double tsw_sample_ns(const tsw_sample_t *sample);
 
+/* Why the protocol stopped measuring a config. Values are stored: append only. */
+typedef enum {
+    TSW_FATE_NONE,       /* never measured, or the worker died first */
+    TSW_FATE_MEASURED,   /* got all that the protocol gives */
+    TSW_FATE_HOPELESS,   /* far slower in the first launches */
+    TSW_FATE_ELIMINATED, /* slower than the leader with confidence */
+    TSW_FATE_NOT_FINAL,  /* not told apart from the leader, yet not among the last few */
+    TSW_FATE_TIED,       /* in the final, not told apart from the winner */
+    TSW_FATE_BEATEN,     /* in the final, slower than the winner */
+    TSW_FATE_WINNER,     /* the protocol's pick */
+    TSW_FATE_BUDGET,     /* the budget of the cell ended first */
+    TSW_FATE_SUSPECT,    /* faster than the device can be, or a time of zero */
+    TSW_FATE_COUNT,
+} tsw_fate_t;
+
+const char *tsw_fate_name(tsw_fate_t fate); /* "hopeless"; "?": none */
+
 /* What the compiler made; read from the cubin without a GPU. */
 typedef struct {
     uint32_t registers;    /* per thread */
@@ -98,6 +115,7 @@ typedef struct {
     uint32_t config_index; /* in the cell; 0 is the baseline */
     tsw_outcome_t outcome;
     char detail[TSW_DETAIL_MAX];
+    tsw_fate_t fate;
     uint32_t alias_of; /* config_index, for outcome alias */
     uint32_t grid[3];
     uint32_t block[3];
@@ -143,6 +161,8 @@ typedef struct {
     int32_t rank;
     char node[TSW_NAME_SIZE];
     tsw_gpu_t gpu;
+    int32_t
+        pick; /* config_index that the protocol itself chose; -1: none, or it leaves that open */
     uint64_t peak_memory_bytes; /* device memory that the cell held */
     uint64_t start_wall_ns;     /* since 1970 */
     uint64_t wall_ns;

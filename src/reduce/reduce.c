@@ -408,8 +408,8 @@ static tsw_status_t reduce_cells(tsw_reduction_t *r, const tsw_dataset_t *datase
             r->incomplete_count++;
             continue;
         }
-        tsw_status_t status =
-            tsw_reduce_cell(&dataset->cells[i], options, &r->cells[r->cell_count], err);
+        tsw_status_t status = tsw_reduce_cell(&dataset->cells[i], options, dataset->meta.objective,
+                                              &r->cells[r->cell_count], err);
         if (status != TSW_OK)
             return status;
         r->cell_count++;

@@ -1,14 +1,20 @@
 /* Winners, ties, and at most 8 configs per pack and arch. A pure function of the set of results:
  * the same for any order of records, rounds and samples. docs/reduction.md has the rules in full.
  *
- * Usable   outcome ok and at least one sample of stage round; an alias has the values of the record
- *          that it names. Warm-up samples decide nothing.
- * Winner   lowest median among usable configs that are no alias; equal medians: the baseline, then
- *          the first canonical text.
+ * Usable   outcome ok and at least one sample of stage round or final, or else of stage early; an
+ *          alias has the values of the record that it names. Warm-up samples stand only for what
+ *          they showed to be hopeless.
+ * Suspect  a median below the floor of the device, or a time of zero: never usable.
+ * Winner   lowest objective (median by default) among usable configs that are no alias, and that
+ *          have decisive samples if any has; equal ones: the baseline, then the first canonical
+ *          text.
+ * Estimate a config without decisive samples: its time is the winner's times the ratio of the two
+ *          over the rounds of the first stage that both have. It is in no tie set.
  * Tie set  configs whose paired log ratio to the winner (median over common rounds) is at most
  *          log(1 + indifference), and those whose interval of that ratio reaches 0 or below while
  *          the ratio is at most log(1 + 4 indifference). Without common rounds the ratio of the
  *          medians decides alone. The winner is in its tie set.
+ *          Under another objective than the median its ratio decides alone.
  * Regret   0 in the tie set, else exp(paired log ratio) - 1; infinite where a config is unusable.
  */
 #ifndef TSW_REDUCE_REDUCE_H
@@ -23,6 +29,8 @@ typedef struct {
     tsw_outcome_t outcome;
     bool usable; /* has times; the fields below are zero otherwise */
     bool is_alias;
+    bool is_estimate; /* no sample decides: its time comes from early ones, by the ratio to the
+                         winner */
     const char *detail;
     tsw_summary_t time_ns; /* per launch, decisive rounds only */
     double ci_low_ns, ci_high_ns, ci_confidence;

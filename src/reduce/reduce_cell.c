@@ -1,6 +1,7 @@
 #include "reduce/reduce_cell.h"
 
 #include "base/mem.h"
+#include "record/roofline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -10,18 +11,49 @@
  * indifference: a few noisy rounds must not turn a real loss into a tie. */
 #define NOISE_FACTOR 4.0
 
-/* Decisive samples of one config, per launch. */
+/* Samples that may be compared with each other. */
+typedef enum {
+    CLASS_DECISIVE,
+    CLASS_EARLY,  /* single launches of a race's first waves */
+    CLASS_WARMUP, /* of configs that were hopeless at once, and of those beside them */
+    CLASS_COUNT,
+} class_t;
+
+/* Samples of one config and class, per launch. */
 typedef struct {
     tsw_round_value_t *values; /* a round at most once, ascending */
     size_t count;
+    tsw_summary_t summary;
 } series_t;
+
+typedef struct {
+    series_t of[CLASS_COUNT];
+    class_t basis; /* what its time comes from */
+    bool is_hopeless;
+} times_t;
+
+/* What a winner has least of. */
+typedef struct {
+    const char *name;
+    size_t offset; /* in tsw_summary_t */
+} objective_t;
+
+static const objective_t objectives[] = {
+    {"median", offsetof(tsw_summary_t, median)}, /* first: what is taken without a word */
+    {"p90", offsetof(tsw_summary_t, p90)},
+    {"p99", offsetof(tsw_summary_t, p99)},
+    {"mean", offsetof(tsw_summary_t, mean)},
+};
 
 typedef struct {
     const tsw_cell_result_t *cell;
     const tsw_reduce_options_t *options;
     tsw_cell_summary_t *summary;
-    series_t *series;        /* per record */
+    times_t *times; /* per record */
+    const objective_t *objective;
     tsw_round_value_t *pool; /* memory of all series */
+    tsw_round_value_t *room; /* what is left of it */
+    double floor_ns;         /* no launch can be faster; 0: unknown */
     double *scratch;         /* room for the samples of the longest record */
 } cell_work_t;
 
@@ -42,48 +74,94 @@ static int compare_timed(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-static bool is_decisive(const tsw_sample_t *sample)
+/* CLASS_COUNT: of no use. */
+static class_t class_of(const tsw_sample_t *sample)
 {
-    return tsw_stage_decides((tsw_stage_t)sample->stage) && sample->interval_ns > 0 &&
-           sample->launches > 0;
+    if (sample->interval_ns == 0 || sample->launches == 0)
+        return CLASS_COUNT;
+    if (tsw_stage_decides((tsw_stage_t)sample->stage))
+        return CLASS_DECISIVE;
+    if (sample->stage == TSW_STAGE_EARLY)
+        return CLASS_EARLY;
+    return sample->stage == TSW_STAGE_WARMUP ? CLASS_WARMUP : CLASS_COUNT;
 }
 
-static size_t decisive_count(const tsw_record_t *record)
+static bool has_zero(const tsw_record_t *record)
 {
-    size_t n = 0;
     for (size_t i = 0; i < record->sample_count; i++)
-        n += is_decisive(&record->samples[i]);
-    return n;
+        if (record->samples[i].interval_ns == 0)
+            return true;
+    return false;
 }
 
-/* Times of one record: its series, its summary with interval. */
-static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
+/* The samples of one class; w->room moves behind its values. w->scratch holds them all, sorted. */
+static tsw_status_t make_series(cell_work_t *w, const tsw_record_t *record, class_t class,
+                                series_t *series, tsw_err_t *err)
 {
-    const tsw_record_t *record = &w->cell->records[index];
-    size_t n = decisive_count(record);
-    timed_t *timed = tsw_calloc(n, sizeof(*timed));
+    timed_t *timed = tsw_calloc(record->sample_count, sizeof(*timed));
     if (timed == NULL)
         return tsw_err_nomem(err);
-    size_t at = 0;
+    size_t n = 0;
     for (size_t i = 0; i < record->sample_count; i++) {
         const tsw_sample_t *sample = &record->samples[i];
-        if (is_decisive(sample))
-            timed[at++] = (timed_t){sample->round, sample->slot, tsw_sample_ns(sample)};
+        if (class_of(sample) == class)
+            timed[n++] = (timed_t){sample->round, sample->slot, tsw_sample_ns(sample)};
     }
-    qsort(timed, n, sizeof(*timed), compare_timed);
-    series_t *series = &w->series[index];
+    if (n > 0)
+        qsort(timed, n, sizeof(*timed), compare_timed);
+    series->values = w->room;
     for (size_t i = 0; i < n; i++) {
         w->scratch[i] = timed[i].value;
         if (i == 0 || timed[i].round != timed[i - 1].round)
             series->values[series->count++] =
                 (tsw_round_value_t){.round = timed[i].round, .value = timed[i].value};
     }
+    w->room += series->count;
     tsw_free(timed);
+    series->summary = tsw_stats_summary(w->scratch, n);
+    return TSW_OK;
+}
+
+/* Whether the class may stand for the config's time. */
+static bool can_stand(const times_t *times, class_t class)
+{
+    return times->of[class].summary.n > 0 && (class != CLASS_WARMUP || times->is_hopeless);
+}
+
+static void mark_suspect(tsw_config_result_t *result, const char *why)
+{
+    result->outcome = TSW_OUTCOME_SUSPECT;
+    result->detail = why;
+    result->usable = false;
+}
+
+/* Times of one record: its series, and its summary with interval from the best class it has. */
+static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
+{
+    const tsw_record_t *record = &w->cell->records[index];
     tsw_config_result_t *result = &w->summary->configs[index];
-    result->time_ns = tsw_stats_summary(w->scratch, n);
-    tsw_stats_median_ci(w->scratch, n, w->options->confidence, &result->ci_low_ns,
-                        &result->ci_high_ns, &result->ci_confidence);
-    result->usable = n > 0;
+    times_t *times = &w->times[index];
+    times->is_hopeless = record->fate == TSW_FATE_HOPELESS;
+    /* From the last class on, so that scratch holds the samples of the one that counts. */
+    for (class_t class = CLASS_COUNT; class -- > 0;) {
+        tsw_status_t status = make_series(w, record, class, &times->of[class], err);
+        if (status != TSW_OK)
+            return status;
+        if (!can_stand(times, class))
+            continue;
+        times->basis = class;
+        result->usable = true;
+        result->is_estimate = class != CLASS_DECISIVE;
+        result->time_ns = times->of[class].summary;
+        tsw_stats_median_ci(w->scratch, times->of[class].summary.n, w->options->confidence,
+                            &result->ci_low_ns, &result->ci_high_ns, &result->ci_confidence);
+    }
+    if (record->fate == TSW_FATE_SUSPECT)
+        mark_suspect(result, "a time that cannot be: zero, or faster than the device's limits");
+    else if (result->usable && result->time_ns.median < w->floor_ns)
+        mark_suspect(result, "faster than the memory or arithmetic of the device allows");
+    else if (!result->usable && record->sample_count > 0 && has_zero(record))
+        mark_suspect(result, "the timer gave 0 for every launch");
     return TSW_OK;
 }
 
@@ -117,18 +195,19 @@ static void copy_target(cell_work_t *w, size_t index)
     tsw_config_result_t *result = &w->summary->configs[index];
     const tsw_config_result_t *from = &w->summary->configs[target];
     result->usable = true;
+    result->is_estimate = from->is_estimate;
     result->time_ns = from->time_ns;
     result->ci_low_ns = from->ci_low_ns;
     result->ci_high_ns = from->ci_high_ns;
     result->ci_confidence = from->ci_confidence;
-    w->series[index] = w->series[target];
+    w->times[index] = w->times[target];
 }
 
 static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
 {
     const tsw_cell_result_t *cell = w->cell;
     tsw_status_t status = TSW_OK;
-    tsw_round_value_t *room = w->pool;
+    w->room = w->pool;
     for (size_t i = 0; status == TSW_OK && i < cell->record_count; i++) {
         tsw_config_result_t *result = &w->summary->configs[i];
         result->config = cell->config_texts[i];
@@ -137,8 +216,6 @@ static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
         result->detail = cell->records[i].detail;
         result->is_alias = result->outcome == TSW_OUTCOME_ALIAS;
         result->regret = INFINITY;
-        w->series[i].values = room;
-        room += cell->records[i].sample_count;
         if (result->outcome == TSW_OUTCOME_OK)
             status = time_record(w, i, err);
     }
@@ -149,11 +226,22 @@ static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
     return status;
 }
 
-/* Whether a is the better winner. */
-static bool wins_over(const tsw_cell_summary_t *s, int32_t a, int32_t b)
+static double figure_of(const cell_work_t *w, int32_t index)
 {
-    double x = s->configs[a].time_ns.median;
-    double y = s->configs[b].time_ns.median;
+    double value;
+    memcpy(&value, (const char *)&w->summary->configs[index].time_ns + w->objective->offset,
+           sizeof(value));
+    return value;
+}
+
+/* Whether a is the better winner. Early samples never win against decisive ones. */
+static bool wins_over(const cell_work_t *w, int32_t a, int32_t b)
+{
+    const tsw_cell_summary_t *s = w->summary;
+    if (w->times[a].basis != w->times[b].basis)
+        return w->times[a].basis < w->times[b].basis;
+    double x = figure_of(w, a);
+    double y = figure_of(w, b);
     if (x != y)
         return x < y;
     if (a == s->baseline || b == s->baseline)
@@ -161,32 +249,69 @@ static bool wins_over(const tsw_cell_summary_t *s, int32_t a, int32_t b)
     return strcmp(s->configs[a].config, s->configs[b].config) < 0;
 }
 
-static int32_t find_winner(const tsw_cell_summary_t *s)
+static int32_t find_winner(const cell_work_t *w)
 {
+    const tsw_cell_summary_t *s = w->summary;
     int32_t winner = -1;
     for (size_t i = 0; i < s->config_count; i++) {
         if (s->configs[i].usable && !s->configs[i].is_alias &&
-            (winner < 0 || wins_over(s, (int32_t)i, winner)))
+            (winner < 0 || wins_over(w, (int32_t)i, winner)))
             winner = (int32_t)i;
     }
     return winner;
 }
 
-static tsw_paired_t pair(const cell_work_t *w, size_t a, int32_t b)
+/* Warm-up samples are compared only for what they threw out. */
+static bool may_compare(const cell_work_t *w, size_t a, size_t b, class_t class)
 {
-    if (b < 0 || !w->summary->configs[b].usable)
-        return (tsw_paired_t){0};
-    return tsw_stats_paired(w->series[a].values, w->series[a].count, w->series[b].values,
-                            w->series[b].count, w->options->confidence, w->scratch);
+    return class != CLASS_WARMUP || w->times[a].is_hopeless || w->times[b].is_hopeless;
 }
 
-/* The paired log ratio, or that of the medians where no round is common. */
-static double log_ratio_of(const tsw_cell_summary_t *s, size_t a, int32_t b,
-                           const tsw_paired_t *paired)
+/* Over the rounds of the best class that has common ones. */
+static tsw_paired_t pair(const cell_work_t *w, size_t a, int32_t b)
+{
+    tsw_paired_t paired = {0};
+    if (b < 0 || !w->summary->configs[b].usable)
+        return paired;
+    for (class_t class = 0; class < CLASS_COUNT && paired.n == 0; class ++) {
+        const series_t *x = &w->times[a].of[class];
+        const series_t *y = &w->times[b].of[class];
+        if (may_compare(w, a, (size_t)b, class))
+            paired = tsw_stats_paired(x->values, x->count, y->values, y->count,
+                                      w->options->confidence, w->scratch);
+    }
+    return paired;
+}
+
+/* The paired log ratio, or that of the medians of a common class where no round is common. */
+static double log_ratio_of(const cell_work_t *w, size_t a, int32_t b, const tsw_paired_t *paired)
 {
     if (paired->n > 0)
         return paired->log_ratio;
-    return log(s->configs[a].time_ns.median / s->configs[b].time_ns.median);
+    for (class_t class = 0; class < CLASS_COUNT; class ++) {
+        const tsw_summary_t *x = &w->times[a].of[class].summary;
+        const tsw_summary_t *y = &w->times[b].of[class].summary;
+        if (x->n > 0 && y->n > 0 && may_compare(w, a, (size_t)b, class))
+            return log(x->median / y->median);
+    }
+    return log(w->summary->configs[a].time_ns.median / w->summary->configs[b].time_ns.median);
+}
+
+/* A config without samples of the winner's kind gets its time from the ratio to it. */
+static void estimate(cell_work_t *w, size_t index)
+{
+    tsw_cell_summary_t *s = w->summary;
+    tsw_config_result_t *result = &s->configs[index];
+    if (w->times[index].basis == w->times[s->winner].basis)
+        return;
+    double ratio = log_ratio_of(w, index, s->winner, &result->vs_best);
+    double factor = s->configs[s->winner].time_ns.median * exp(ratio) / result->time_ns.median;
+    tsw_summary_t *time = &result->time_ns;
+    double *values[] = {&time->min, &time->q1,          &time->median,      &time->q3,
+                        &time->max, &time->mean,        &time->std,         &time->p90,
+                        &time->p99, &result->ci_low_ns, &result->ci_high_ns};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
+        *values[i] *= factor;
 }
 
 static void compare_to_winner(cell_work_t *w, size_t index)
@@ -195,21 +320,29 @@ static void compare_to_winner(cell_work_t *w, size_t index)
     tsw_config_result_t *result = &s->configs[index];
     result->vs_best = pair(w, index, s->winner);
     result->vs_baseline = pair(w, index, s->baseline);
-    double ratio = log_ratio_of(s, index, s->winner, &result->vs_best);
+    estimate(w, index);
+    bool of_median = w->objective == objectives;
+    bool same_kind = w->times[index].basis == w->times[s->winner].basis;
+    double ratio = of_median || !same_kind
+                       ? log_ratio_of(w, index, s->winner, &result->vs_best)
+                       : log(figure_of(w, (int32_t)index) / figure_of(w, s->winner));
     bool close = ratio <= log1p(w->options->indifference);
-    bool hidden = result->vs_best.n > 0 && result->vs_best.low <= 0.0 &&
+    bool hidden = of_median && result->vs_best.n > 0 && result->vs_best.low <= 0.0 &&
                   ratio <= log1p(NOISE_FACTOR * w->options->indifference);
-    result->in_tie_set = (int32_t)index == s->winner || close || hidden;
+    result->in_tie_set = (int32_t)index == s->winner || (same_kind && (close || hidden));
     result->regret = result->in_tie_set ? 0.0 : expm1(ratio);
+    if (!same_kind && result->regret < w->options->indifference)
+        result->regret = w->options->indifference; /* it was left for a reason */
     s->tie_count += result->in_tie_set && (int32_t)index != s->winner;
 }
 
-static void compare_to_baseline(tsw_cell_summary_t *s)
+static void compare_to_baseline(const cell_work_t *w)
 {
+    tsw_cell_summary_t *s = w->summary;
     if (s->baseline < 0 || !s->configs[s->baseline].usable)
         return;
     const tsw_paired_t *paired = &s->configs[s->winner].vs_baseline;
-    double ratio = log_ratio_of(s, (size_t)s->winner, s->baseline, paired);
+    double ratio = log_ratio_of(w, (size_t)s->winner, s->baseline, paired);
     s->speedup = exp(-ratio);
     s->speedup_low = exp(-(paired->n > 0 ? paired->high : ratio));
     s->speedup_high = exp(-(paired->n > 0 ? paired->low : ratio));
@@ -246,7 +379,7 @@ static void judge(cell_work_t *w)
 {
     tsw_cell_summary_t *s = w->summary;
     s->baseline = find_record(w->cell, 0);
-    s->winner = find_winner(s);
+    s->winner = find_winner(w);
     s->compile_only = is_compile_only(w->cell);
     s->roof_ns = roof_of(w);
     if (s->winner < 0)
@@ -255,7 +388,7 @@ static void judge(cell_work_t *w)
         if (s->configs[i].usable)
             compare_to_winner(w, i);
     }
-    compare_to_baseline(s);
+    compare_to_baseline(w);
     s->roof_ratio = s->roof_ns / s->configs[s->winner].time_ns.median;
 }
 
@@ -265,8 +398,18 @@ void tsw_reduce_cell_fini(tsw_cell_summary_t *summary)
     *summary = (tsw_cell_summary_t){0};
 }
 
+static const objective_t *find_objective(const char *name)
+{
+    if (name == NULL || name[0] == '\0')
+        return objectives;
+    for (size_t i = 0; i < sizeof(objectives) / sizeof(objectives[0]); i++)
+        if (strcmp(objectives[i].name, name) == 0)
+            return &objectives[i];
+    return NULL;
+}
+
 tsw_status_t tsw_reduce_cell(const tsw_cell_result_t *cell, const tsw_reduce_options_t *options,
-                             tsw_cell_summary_t *summary_p, tsw_err_t *err)
+                             const char *objective, tsw_cell_summary_t *summary_p, tsw_err_t *err)
 {
     size_t total = 0;
     size_t longest = 0;
@@ -276,19 +419,28 @@ tsw_status_t tsw_reduce_cell(const tsw_cell_result_t *cell, const tsw_reduce_opt
             longest = cell->records[i].sample_count;
     }
     tsw_cell_summary_t summary = {.cell = cell, .config_count = cell->record_count};
-    cell_work_t w = {.cell = cell, .options = options, .summary = &summary};
+    cell_work_t w = {.cell = cell,
+                     .options = options,
+                     .summary = &summary,
+                     .objective = find_objective(objective),
+                     .floor_ns = tsw_roofline_cell_floor_ns(cell)};
+    if (w.objective == NULL)
+        return tsw_err_set(err, TSW_ERR_UNSUPPORTED,
+                           "the objective '%.40s' is none of median, p90, "
+                           "p99, mean",
+                           objective);
     summary.configs = tsw_calloc(cell->record_count, sizeof(*summary.configs));
-    w.series = tsw_calloc(cell->record_count, sizeof(*w.series));
+    w.times = tsw_calloc(cell->record_count, sizeof(*w.times));
     w.pool = tsw_calloc(total, sizeof(*w.pool));
     w.scratch = tsw_calloc(longest, sizeof(*w.scratch));
     tsw_status_t status = TSW_OK;
-    if (summary.configs == NULL || w.series == NULL || w.pool == NULL || w.scratch == NULL)
+    if (summary.configs == NULL || w.times == NULL || w.pool == NULL || w.scratch == NULL)
         status = tsw_err_nomem(err);
     if (status == TSW_OK)
         status = time_all(&w, err);
     if (status == TSW_OK)
         judge(&w);
-    tsw_free(w.series);
+    tsw_free(w.times);
     tsw_free(w.pool);
     tsw_free(w.scratch);
     if (status == TSW_OK)

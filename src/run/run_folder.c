@@ -72,13 +72,15 @@ static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
     meta->tool = tsw_strdup("tilesweep " TSW_VERSION);
     meta->mode = tsw_strdup(run->spec.kind[0] != '\0' ? run->spec.kind : "none");
     meta->clocks = tsw_strdup("free");
-    meta->protocol = tsw_strdup("rounds");
+    meta->protocol = tsw_strdup(tsw_protocol_name(run->job->policy.protocol));
+    meta->objective = tsw_strdup(tsw_objective_name(run->job->policy.objective));
     meta->invocation = tsw_strdup(invocation != NULL ? invocation : "");
     meta->seed = run->job->policy.seed;
     meta->start_wall_ns = tsw_clock_wall_ns();
     bool ok = meta->job_name != NULL && meta->job_text != NULL && meta->purpose != NULL &&
               meta->toolchain != NULL && meta->tool != NULL && meta->mode != NULL &&
-              meta->clocks != NULL && meta->protocol != NULL && meta->invocation != NULL;
+              meta->clocks != NULL && meta->protocol != NULL && meta->objective != NULL &&
+              meta->invocation != NULL;
     return ok ? TSW_OK : tsw_err_nomem(err);
 }
 

@@ -131,7 +131,14 @@ static tsw_status_t on_timed(tsw_run_t *run, const uint8_t *body, size_t size, t
         return status;
     run->worker.timing = false;
     run->worker.busy = -1;
-    TSW_RUN_LANE(run, tsw_lane_cell_timed, msg.peak_bytes, msg.busy_ns);
+    tsw_lane_timed_t timed = {.peak_memory_bytes = msg.peak_bytes,
+                              .busy_ns = msg.busy_ns,
+                              .pick = msg.pick,
+                              .indices = msg.indices,
+                              .fates = msg.fates,
+                              .count = msg.count};
+    TSW_RUN_LANE(run, tsw_lane_cell_timed, &timed);
+    tsw_msg_timed_fini(&msg);
     return TSW_OK;
 }
 

@@ -413,7 +413,7 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
     return advance(lane, err);
 }
 
-tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, uint64_t busy_ns,
+tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed,
                                  tsw_lane_actions_t *out, tsw_err_t *err)
 {
     tsw_lane_cell_t *cell = NULL;
@@ -422,11 +422,19 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, u
         return status;
     if (!cell->timing)
         return tsw_err_set(err, TSW_ERR_BUG, "lane: cell %u is not being timed", cell->id);
+    for (size_t i = 0; i < timed->count; i++)
+        if (timed->indices[i] >= cell->config_count)
+            return tsw_err_set(err, TSW_ERR_BUG, "lane: cell %u has no config %u", cell->id,
+                               timed->indices[i]);
     lane->out = out;
     note_work(lane);
-    if (peak_memory_bytes > cell->result.peak_memory_bytes)
-        cell->result.peak_memory_bytes = peak_memory_bytes;
-    cell->result.busy_ns += busy_ns;
+    if (timed->peak_memory_bytes > cell->result.peak_memory_bytes)
+        cell->result.peak_memory_bytes = timed->peak_memory_bytes;
+    cell->result.busy_ns += timed->busy_ns;
+    for (size_t i = 0; i < timed->count; i++)
+        cell->result.records[timed->indices[i]].fate = (tsw_fate_t)timed->fates[i];
+    if (timed->pick >= 0 && (size_t)timed->pick < cell->config_count)
+        cell->result.pick = timed->pick;
     tsw_lane_cell_end_timed(cell);
     return advance(lane, err);
 }

@@ -102,7 +102,15 @@ tsw_status_t tsw_lane_cell_failed(tsw_lane_t *lane, tsw_outcome_t outcome, const
 tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
                             const uint32_t *config_indices, const tsw_sample_t *samples, size_t n,
                             tsw_lane_actions_t *out, tsw_err_t *err);
-tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, uint64_t peak_memory_bytes, uint64_t busy_ns,
+/* The protocol is through: what it made of the cell. fates: of configs indices[0..count). */
+typedef struct {
+    uint64_t peak_memory_bytes, busy_ns;
+    int32_t pick; /* config index, -1: none */
+    const uint32_t *indices;
+    const uint8_t *fates; /* tsw_fate_t */
+    size_t count;
+} tsw_lane_timed_t;
+tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed,
                                  tsw_lane_actions_t *out, tsw_err_t *err);
 #define TSW_LANE_CULPRIT_NONE      (-1)
 #define TSW_LANE_CULPRIT_REFERENCE (-2)

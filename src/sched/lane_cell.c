@@ -89,6 +89,7 @@ tsw_status_t tsw_lane_cell_new(const tsw_plan_t *plan, uint32_t id, uint32_t att
     cell->config_count = planned->config_count;
     cell->counts[TSW_LANE_CONFIG_WAITING] = planned->config_count;
     cell->result.attempt = attempt;
+    cell->result.pick = -1;
     tsw_status_t status = TSW_OK;
     cell->configs = tsw_calloc(planned->config_count, sizeof(*cell->configs));
     if (cell->configs == NULL)
@@ -228,7 +229,7 @@ static bool has_timed_sample(const tsw_record_t *record)
     for (size_t i = record->sample_count; i-- > 0;)
         if (record->samples[i].stage != TSW_STAGE_WARMUP)
             return true;
-    return false;
+    return record->sample_count > 0 && record->fate == TSW_FATE_HOPELESS;
 }
 
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell)

@@ -11,11 +11,17 @@
 static const double early_limits[] = {3.0, 1.6, 1.25, 1.10};
 enum { EARLY_WAVES = 4, SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
 
+/* Spread of one sample's log time that is taken for granted. */
+static const double least_sigma = 0.002;
+
 typedef struct {
     tsw_race_fate_t fate;
-    double *log_ns; /* per counted wave; a running config has all of them */
+    double early[EARLY_WAVES]; /* logs, of waves 1 .. EARLY_WAVES - 1 */
+    size_t early_count;
+    double fastest; /* log of its fastest early sample, the warm-up among them */
+    double *log_ns; /* per paired wave; a running config has all of them */
     size_t count;
-    double fastest; /* log of its fastest sample, the warm-up among them */
+    uint32_t below_floor; /* samples */
 } entrant_t;
 
 struct tsw_race {
@@ -28,20 +34,22 @@ struct tsw_race {
     uint32_t *wave;    /* the wave that is out, in order of launch */
     size_t wave_count;
     size_t control_slot;
-    uint32_t round;     /* of the wave that is out, or the next one */
-    uint32_t next_look; /* counted waves at the end of this block */
-    uint32_t finals;    /* waves of the final so far */
+    uint32_t round;          /* of the wave that is out, or the next one */
+    uint32_t next_look;      /* paired waves at the end of this block */
+    uint32_t finals;         /* waves of the final so far */
+    uint64_t final_launches; /* of the leader in it */
     bool in_final;
     bool over;
     int64_t incumbent;
     double *control; /* log(control / incumbent) per final wave */
+    size_t control_count;
     double *scratch; /* room for two runs of samples */
 };
 
 const char *tsw_race_fate_name(tsw_race_fate_t fate)
 {
-    static const char *const names[] = {"running", "hopeless", "eliminated", "not_final",
-                                        "tied",    "beaten",   "winner",     "dropped"};
+    static const char *const names[] = {"running", "hopeless", "eliminated", "not_final", "tied",
+                                        "beaten",  "winner",   "dropped",    "stopped",   "broken"};
     return (size_t)fate < sizeof(names) / sizeof(names[0]) ? names[fate] : "?";
 }
 
@@ -53,12 +61,13 @@ tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_
     tsw_race_t *race = tsw_calloc(1, sizeof(*race));
     if (race == NULL)
         return tsw_err_nomem(err);
-    size_t waves = (size_t)options->max_rounds + LARGE_BLOCK + EARLY_WAVES + options->final_rounds;
+    size_t waves =
+        (size_t)options->max_rounds + LARGE_BLOCK + options->final_rounds + options->final_launches;
     race->options = *options;
     race->seed = seed;
     race->cell = tsw_rng_fold(cell);
     race->entrant_count = count;
-    race->next_look = EARLY_WAVES - 1;
+    race->next_look = SMALL_BLOCK;
     race->incumbent = -1;
     race->entrants = tsw_calloc(count, sizeof(*race->entrants));
     race->members = tsw_calloc(count + 1, sizeof(*race->members));
@@ -109,10 +118,12 @@ static double sort_and_take_median(double *values, size_t n)
 
 static double entrant_median(const tsw_race_t *race, const entrant_t *entrant)
 {
-    if (entrant->count == 0)
+    bool paired = entrant->count > 0;
+    size_t count = paired ? entrant->count : entrant->early_count;
+    if (count == 0)
         return entrant->fastest;
-    memcpy(race->scratch, entrant->log_ns, entrant->count * sizeof(double));
-    return sort_and_take_median(race->scratch, entrant->count);
+    memcpy(race->scratch, paired ? entrant->log_ns : entrant->early, count * sizeof(double));
+    return sort_and_take_median(race->scratch, count);
 }
 
 /* Median of the paired differences a - b over n waves, and its standard error. */
@@ -126,7 +137,8 @@ static double paired_median(const tsw_race_t *race, const double *a, const doubl
     double median = sort_and_take_median(d, n);
     for (size_t i = 0; i < n; i++)
         deviation[i] = fabs(d[i] - median);
-    *se_p = 1.2533 * 1.4826 * sort_and_take_median(deviation, n) / sqrt((double)n);
+    double sigma = 1.4826 * sort_and_take_median(deviation, n);
+    *se_p = 1.2533 * (sigma > least_sigma ? sigma : least_sigma) / sqrt((double)n);
     return median;
 }
 
@@ -221,21 +233,50 @@ static void finish(tsw_race_t *race)
     winner->fate = TSW_RACE_WINNER;
 }
 
+/* Every finalist is slower than the leader, with confidence and by more than the indifference. */
+static bool are_separated(const tsw_race_t *race)
+{
+    int64_t leader = find_extreme(race, 1.0);
+    const entrant_t *first = &race->entrants[leader];
+    for (size_t i = 0; i < race->entrant_count; i++) {
+        if (!is_running(race, i) || (int64_t)i == leader)
+            continue;
+        double se = 0.0;
+        double d = paired_median(race, race->entrants[i].log_ns, first->log_ns, first->count, &se);
+        if (d - 1.96 * se <= race->options.indifference)
+            return false;
+    }
+    return true;
+}
+
+static void decide_final(tsw_race_t *race)
+{
+    const tsw_race_options_t *options = &race->options;
+    race->finals++;
+    bool enough = race->final_launches >= options->final_launches ||
+                  race->finals >= options->final_rounds + options->final_launches;
+    if (race->finals >= options->final_rounds && (enough || are_separated(race)))
+        finish(race);
+}
+
 /* What follows from a whole wave: race->round is its number. */
 static void decide(tsw_race_t *race)
 {
     if (race->in_final) {
-        if (++race->finals >= race->options.final_rounds)
-            finish(race);
+        decide_final(race);
         return;
     }
-    if (race->round < EARLY_WAVES)
+    if (race->round < EARLY_WAVES) {
         drop_hopeless(race, early_limits[race->round]);
-    uint32_t counted = race->round; /* wave 0 is the warm-up */
-    if (counted < race->next_look)
+        if (count_running(race) == 1)
+            begin_final(race);
         return;
-    race->next_look += counted < LARGE_FROM ? SMALL_BLOCK : LARGE_BLOCK;
-    if (eliminate(race) || count_running(race) == 1 || counted >= race->options.max_rounds)
+    }
+    uint32_t paired = race->round - EARLY_WAVES + 1;
+    if (paired < race->next_look && paired < race->options.max_rounds)
+        return;
+    race->next_look += paired < LARGE_FROM ? SMALL_BLOCK : LARGE_BLOCK;
+    if (eliminate(race) || count_running(race) == 1 || paired >= race->options.max_rounds)
         begin_final(race);
 }
 
@@ -268,6 +309,7 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
     *wave_p = (tsw_race_wave_t){
         .round = race->round,
         .is_warmup = race->round == 0,
+        .is_early = race->round > 0 && race->round < EARLY_WAVES && !race->in_final,
         .is_final = race->in_final,
         .configs = race->wave,
         .count = race->wave_count,
@@ -277,36 +319,77 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
 
 static void take_sample(tsw_race_t *race, entrant_t *entrant, double log_ns)
 {
+    if (race->in_final || race->round >= EARLY_WAVES) {
+        entrant->log_ns[entrant->count++] = log_ns;
+        return;
+    }
     entrant->fastest = log_ns < entrant->fastest ? log_ns : entrant->fastest;
     if (race->round > 0)
-        entrant->log_ns[entrant->count++] = log_ns;
+        entrant->early[entrant->early_count++] = log_ns;
 }
 
-tsw_status_t tsw_race_report(tsw_race_t *race, const double *time_ns, tsw_err_t *err)
+static bool is_time(double time_ns)
+{
+    return time_ns > 0.0 && isfinite(time_ns);
+}
+
+/* One odd sample may be the timer's slip; a config that is twice faster than possible is not. */
+static bool is_broken(tsw_race_t *race, entrant_t *entrant, double time_ns)
+{
+    if (is_time(time_ns) && time_ns < race->options.floor_ns)
+        entrant->below_floor++;
+    return !is_time(time_ns) || entrant->below_floor >= 2;
+}
+
+/* The control's slot holds the leader a second time. */
+static void take_control(tsw_race_t *race, const double *time_ns, const uint32_t *launches)
 {
     for (size_t slot = 0; slot < race->wave_count; slot++) {
-        if (!(time_ns[slot] > 0.0) || !isfinite(time_ns[slot]))
-            return tsw_err_set(err, TSW_ERR_ARG, "round %u: a time of %g ns cannot be", race->round,
-                               time_ns[slot]);
+        if (race->wave[slot] != race->incumbent || slot == race->control_slot)
+            continue;
+        race->final_launches += launches != NULL ? launches[slot] : 1;
+        double control_ns = time_ns[race->control_slot];
+        if (is_time(control_ns) && is_time(time_ns[slot]))
+            race->control[race->control_count++] = log(control_ns / time_ns[slot]);
     }
+}
+
+void tsw_race_report(tsw_race_t *race, const double *time_ns, const uint32_t *launches)
+{
     if (race->wave_count == 0)
-        return TSW_OK;
-    double control = 0.0;
+        return;
     for (size_t slot = 0; slot < race->wave_count; slot++) {
         entrant_t *entrant = &race->entrants[race->wave[slot]];
-        if (slot == race->control_slot)
-            control += log(time_ns[slot]);
-        else if (entrant->fate == TSW_RACE_RUNNING)
+        if (slot == race->control_slot || entrant->fate != TSW_RACE_RUNNING)
+            continue;
+        if (is_broken(race, entrant, time_ns[slot]))
+            entrant->fate = TSW_RACE_BROKEN;
+        else
             take_sample(race, entrant, log(time_ns[slot]));
-        if (slot != race->control_slot && race->wave[slot] == race->incumbent)
-            control -= log(time_ns[slot]);
     }
     if (race->in_final)
-        race->control[race->finals] = control;
+        take_control(race, time_ns, launches);
     if (count_running(race) > 0)
         decide(race);
     race->round++;
-    return TSW_OK;
+    race->wave_count = 0;
+}
+
+void tsw_race_stop(tsw_race_t *race)
+{
+    if (race->over)
+        return;
+    if (race->in_final && race->finals > 0) {
+        finish(race);
+        return;
+    }
+    race->over = true;
+    race->incumbent = find_extreme(race, 1.0);
+    for (size_t i = 0; i < race->entrant_count; i++) {
+        if (is_running(race, i))
+            race->entrants[i].fate =
+                (int64_t)i == race->incumbent ? TSW_RACE_WINNER : TSW_RACE_STOPPED;
+    }
 }
 
 void tsw_race_drop(tsw_race_t *race, uint32_t config)
@@ -328,10 +411,10 @@ int64_t tsw_race_winner(const tsw_race_t *race)
 
 double tsw_race_control(const tsw_race_t *race)
 {
-    if (race->finals == 0)
+    if (race->control_count == 0)
         return 0.0;
-    memcpy(race->scratch, race->control, race->finals * sizeof(double));
-    return sort_and_take_median(race->scratch, race->finals);
+    memcpy(race->scratch, race->control, race->control_count * sizeof(double));
+    return sort_and_take_median(race->scratch, race->control_count);
 }
 
 size_t tsw_race_samples(const tsw_race_t *race, uint32_t config)

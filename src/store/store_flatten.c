@@ -99,6 +99,7 @@ static tsw_status_t add_record(flatten_t *flat, uint32_t cell, const tsw_record_
         return status;
     row.config_index = record->config_index;
     row.outcome = (uint8_t)record->outcome;
+    row.fate = (uint8_t)record->fate;
     row.alias_of = record->alias_of;
     memcpy(row.grid, record->grid, sizeof(row.grid));
     memcpy(row.block, record->block, sizeof(row.block));
@@ -144,6 +145,7 @@ static tsw_status_t add_cell(flatten_t *flat, const tsw_cell_result_t *cell, tsw
         .attempt = cell->attempt,
         .complete = cell->complete != 0,
         .cache_mode = cell->cache_mode,
+        .pick = cell->pick,
         .weight = cell->weight,
         .flops = cell->flops,
         .bytes = cell->bytes,

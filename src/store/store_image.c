@@ -57,6 +57,7 @@ static tsw_status_t put_all_words(hid_t file, tsw_err_t *err)
 {
     const char *stages[TSW_STAGE_COUNT];
     const char *states[TSW_CACHE_STATE_COUNT];
+    const char *fates[TSW_FATE_COUNT];
     const char *outcomes[TSW_OUTCOME_COUNT];
     for (int i = 0; i < TSW_OUTCOME_COUNT; i++)
         outcomes[i] = tsw_outcome_name((tsw_outcome_t)i);
@@ -64,8 +65,12 @@ static tsw_status_t put_all_words(hid_t file, tsw_err_t *err)
         stages[i] = tsw_stage_name((tsw_stage_t)i);
     for (int i = 0; i < TSW_CACHE_STATE_COUNT; i++)
         states[i] = tsw_cache_state_name((tsw_cache_state_t)i);
+    for (int i = 0; i < TSW_FATE_COUNT; i++)
+        fates[i] = tsw_fate_name((tsw_fate_t)i);
     tsw_status_t status =
         put_words(file, "records", "outcome_names", outcomes, TSW_OUTCOME_COUNT, err);
+    if (status == TSW_OK)
+        status = put_words(file, "records", "fate_names", fates, TSW_FATE_COUNT, err);
     if (status == TSW_OK)
         status = put_words(file, "cells", "cache_mode_names", states, TSW_CACHE_STATE_COUNT, err);
     if (status == TSW_OK)

@@ -19,6 +19,7 @@ static const field_t meta_texts[] = {
     {"mode", offsetof(tsw_run_meta_t, mode)},
     {"clocks", offsetof(tsw_run_meta_t, clocks)},
     {"protocol", offsetof(tsw_run_meta_t, protocol)},
+    {"objective", offsetof(tsw_run_meta_t, objective)}, /* since 1.1; before it: the median */
 };
 /* These may be longer than an attribute can be. */
 static const field_t meta_long_texts[] = {
@@ -115,7 +116,11 @@ static tsw_status_t get_meta_fields(hid_t group, tsw_run_meta_t *meta, tsw_err_t
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < COUNT_OF(meta_texts); i++) {
         char **text = (char **)(void *)((char *)meta + meta_texts[i].offset);
-        status = tsw_h5_get_text_attr(group, meta_texts[i].name, text, err);
+        if (meta_texts[i].offset == offsetof(tsw_run_meta_t, objective) &&
+            H5Aexists(group, meta_texts[i].name) == 0)
+            status = (*text = tsw_strdup("median")) != NULL ? TSW_OK : tsw_err_nomem(err);
+        else
+            status = tsw_h5_get_text_attr(group, meta_texts[i].name, text, err);
     }
     for (size_t i = 0; status == TSW_OK && i < COUNT_OF(meta_long_texts); i++) {
         char **text = (char **)(void *)((char *)meta + meta_long_texts[i].offset);

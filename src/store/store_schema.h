@@ -24,7 +24,8 @@ typedef struct {
     size_t offset;
     size_t size;      /* TEXT only */
     const char *unit; /* NULL: none */
-    bool is_optional; /* not in every file of this major version; zero then */
+    bool is_optional; /* not in every file of this major version ... */
+    uint8_t fill;     /* ... there all its bytes are this */
 } tsw_column_t;
 
 typedef struct {
@@ -62,6 +63,7 @@ typedef struct {
     uint32_t attempt;
     uint8_t complete;
     uint8_t cache_mode;
+    int32_t pick;
     double weight;
     double flops, bytes;
     uint64_t peak_memory_bytes;
@@ -74,6 +76,7 @@ typedef struct {
     uint32_t cell, config; /* rows of those tables */
     uint32_t config_index;
     uint8_t outcome;
+    uint8_t fate;
     uint32_t alias_of;
     uint32_t launches;
     uint64_t first_sample, n_samples, n_warmup;

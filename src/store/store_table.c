@@ -203,6 +203,17 @@ static void end_texts(const tsw_schema_t *schema, tsw_rows_t *rows)
     }
 }
 
+/* A read leaves columns alone that the file lacks. */
+static void fill_newer(const tsw_schema_t *schema, tsw_rows_t *rows)
+{
+    for (size_t i = 0; i < schema->column_count; i++) {
+        const tsw_column_t *column = &schema->columns[i];
+        size_t size = column->is_optional ? H5Tget_size(number_type(column->type, false)) : 0;
+        for (size_t r = 0; column->is_optional && r < rows->count; r++)
+            memset(rows->bytes + r * rows->row_size + column->offset, column->fill, size);
+    }
+}
+
 static tsw_status_t read_rows(hid_t dataset, const tsw_schema_t *schema, tsw_rows_t *rows,
                               tsw_err_t *err)
 {
@@ -215,6 +226,7 @@ static tsw_status_t read_rows(hid_t dataset, const tsw_schema_t *schema, tsw_row
         return tsw_err_nomem(err);
     rows->count = count;
     rows->capacity = count;
+    fill_newer(schema, rows);
     hid_t memory = memory_row_type(schema, rows->row_size, rows->tail_size);
     if (memory < 0 || H5Dread(dataset, memory, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows->bytes) < 0)
         status = tsw_h5_fail(err, TSW_ERR_CORRUPT, schema->name);

@@ -43,6 +43,7 @@ static tsw_status_t take_record(const tsw_tables_t *tables, const tsw_record_row
     record->config_index = row->config_index;
     record->outcome = (tsw_outcome_t)row->outcome;
     SET_TEXT(record->detail, row->detail);
+    record->fate = (tsw_fate_t)row->fate;
     record->alias_of = row->alias_of;
     memcpy(record->grid, row->grid, sizeof(record->grid));
     memcpy(record->block, row->block, sizeof(record->block));
@@ -107,6 +108,7 @@ static void take_head(const tsw_tables_t *tables, const tsw_cell_row_t *row,
     cell->flops = row->flops;
     cell->bytes = row->bytes;
     cell->cache_mode = row->cache_mode;
+    cell->pick = row->pick;
     cell->attempt = row->attempt;
     cell->complete = row->complete;
     cell->rank = row->rank;

@@ -62,6 +62,9 @@ static void check_cell(const tsw_tables_t *tables, size_t index, tsw_faults_t *f
     check_id(faults, "cells", index, "node", cell->node, tables->nodes.count);
     if (cell->complete > 1)
         tsw_fault(faults, "/cells[%zu]: complete is %u", index, cell->complete);
+    if (cell->pick < -1 || (cell->pick > 0 && (uint32_t)cell->pick >= cell->n_records))
+        tsw_fault(faults, "/cells[%zu]: pick is %d of %llu configs", index, cell->pick,
+                  (unsigned long long)cell->n_records);
 }
 
 static void check_owner(tsw_faults_t *faults, const char *table, size_t row, uint32_t cell,
@@ -104,6 +107,7 @@ static void check_records(const tsw_tables_t *tables, tsw_faults_t *faults)
         const tsw_record_row_t *record = tsw_rows_at(&tables->records, i);
         check_id(faults, "records", i, "config", record->config, tables->configs.count);
         check_id(faults, "records", i, "outcome", record->outcome, TSW_OUTCOME_COUNT);
+        check_id(faults, "records", i, "fate", record->fate, TSW_FATE_COUNT);
         check_key(faults, "records", i, "cubin_key", record->cubin_key);
         if (!check_part(faults, "records", i, "samples", record->first_sample, record->n_samples,
                         &next_sample, tables->sample_count))

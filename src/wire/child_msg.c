@@ -406,13 +406,55 @@ void tsw_put_msg_timed(tsw_buf_t *out, const tsw_msg_timed_t *msg)
 {
     tsw_put_u64(out, msg->peak_bytes);
     tsw_put_u64(out, msg->busy_ns);
+    tsw_put_i64(out, msg->pick);
+    tsw_put_u64(out, msg->count);
+    for (size_t i = 0; i < msg->count; i++) {
+        tsw_put_u32(out, msg->indices[i]);
+        tsw_put_u8(out, msg->fates[i]);
+    }
+}
+
+static void get_fates(tsw_reader_t *in, tsw_msg_timed_t *msg)
+{
+    size_t count = tsw_get_count(in, 5);
+    if (count == 0)
+        return;
+    msg->indices = tsw_calloc(count, sizeof(*msg->indices));
+    msg->fates = tsw_calloc(count, sizeof(*msg->fates));
+    if (msg->indices == NULL || msg->fates == NULL) {
+        in->failed = in->nomem = true;
+        return;
+    }
+    msg->count = count;
+    for (size_t i = 0; i < count; i++) {
+        msg->indices[i] = tsw_get_u32(in);
+        msg->fates[i] = tsw_get_u8(in);
+        in->failed = in->failed || msg->fates[i] >= TSW_FATE_COUNT;
+    }
 }
 
 tsw_status_t tsw_get_msg_timed(const void *body, size_t size, tsw_msg_timed_t *msg_p,
                                tsw_err_t *err)
 {
     tsw_reader_t in = tsw_reader(body, size);
-    msg_p->peak_bytes = tsw_get_u64(&in);
-    msg_p->busy_ns = tsw_get_u64(&in);
-    return tsw_msg_done(&in, "timed", err);
+    tsw_msg_timed_t msg = {0};
+    msg.peak_bytes = tsw_get_u64(&in);
+    msg.busy_ns = tsw_get_u64(&in);
+    int64_t pick = tsw_get_i64(&in);
+    msg.pick = (int32_t)pick;
+    in.failed = in.failed || pick < -1 || pick > INT32_MAX;
+    get_fates(&in, &msg);
+    tsw_status_t status = tsw_msg_done(&in, "timed", err);
+    if (status == TSW_OK)
+        *msg_p = msg;
+    else
+        tsw_msg_timed_fini(&msg);
+    return status;
+}
+
+void tsw_msg_timed_fini(tsw_msg_timed_t *msg)
+{
+    tsw_free(msg->indices);
+    tsw_free(msg->fates);
+    *msg = (tsw_msg_timed_t){0};
 }

@@ -172,11 +172,16 @@ void tsw_msg_round_fini(tsw_msg_round_t *msg);
 typedef struct {
     uint64_t peak_bytes;
     uint64_t busy_ns;
+    int32_t pick;      /* config index that the protocol chose; -1: none */
+    uint32_t *indices; /* of the configs that took part; heap after get */
+    uint8_t *fates;    /* tsw_fate_t of each; heap after get */
+    size_t count;
 } tsw_msg_timed_t;
 
 void tsw_put_msg_timed(tsw_buf_t *out, const tsw_msg_timed_t *msg);
 tsw_status_t tsw_get_msg_timed(const void *body, size_t size, tsw_msg_timed_t *msg_p,
                                tsw_err_t *err);
+void tsw_msg_timed_fini(tsw_msg_timed_t *msg);
 
 /* TSW_OK when the reader took all of its body, else TSW_ERR_CORRUPT naming the message, or
  * TSW_ERR_NOMEM. */

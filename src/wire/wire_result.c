@@ -6,7 +6,7 @@
 /* Bytes of the smallest packed form: bounds what a count may make us allocate. */
 #define SAMPLE_BYTES     20
 #define ROUND_BYTES      56
-#define RECORD_MIN_BYTES 201
+#define RECORD_MIN_BYTES 205
 
 static void put_triple(tsw_buf_t *out, const uint32_t triple[3])
 {
@@ -163,6 +163,7 @@ static void put_record(tsw_buf_t *out, const tsw_record_t *record, const char *c
     tsw_put_u32(out, record->config_index);
     tsw_put_u32(out, record->outcome);
     tsw_put_text(out, record->detail);
+    tsw_put_u32(out, record->fate);
     tsw_put_u32(out, record->alias_of);
     put_triple(out, record->grid);
     put_triple(out, record->block);
@@ -183,6 +184,7 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     record->config_index = tsw_get_u32(in);
     record->outcome = (tsw_outcome_t)get_limited(in, TSW_OUTCOME_COUNT - 1);
     tsw_get_text_into(in, record->detail, sizeof(record->detail));
+    record->fate = (tsw_fate_t)get_limited(in, TSW_FATE_COUNT - 1);
     record->alias_of = tsw_get_u32(in);
     get_triple(in, record->grid);
     get_triple(in, record->block);
@@ -222,6 +224,7 @@ static void put_head(tsw_buf_t *out, const tsw_cell_result_t *result)
     tsw_put_i64(out, result->rank);
     tsw_put_text(out, result->node);
     tsw_put_gpu(out, &result->gpu);
+    tsw_put_i64(out, result->pick);
     tsw_put_u64(out, result->peak_memory_bytes);
     tsw_put_u64(out, result->start_wall_ns);
     tsw_put_u64(out, result->wall_ns);
@@ -255,6 +258,7 @@ static void get_head(tsw_reader_t *in, tsw_cell_result_t *result)
     result->rank = get_i32(in);
     tsw_get_text_into(in, result->node, sizeof(result->node));
     tsw_get_gpu(in, &result->gpu);
+    result->pick = get_i32(in);
     result->peak_memory_bytes = tsw_get_u64(in);
     result->start_wall_ns = tsw_get_u64(in);
     result->wall_ns = tsw_get_u64(in);

@@ -276,6 +276,29 @@ static tsw_status_t on_add(worker_t *worker, tsw_err_t *err)
     return tsw_measure_add(worker->measure, &config, err);
 }
 
+static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
+{
+    const tsw_measure_t *measure = worker->measure;
+    size_t count = tsw_measure_config_count(measure);
+    tsw_msg_timed_t timed = {.peak_bytes = tsw_measure_peak_bytes(measure),
+                             .busy_ns = tsw_measure_busy_ns(measure),
+                             .pick = tsw_measure_pick(measure),
+                             .indices = tsw_calloc(count, sizeof(*timed.indices)),
+                             .fates = tsw_calloc(count, sizeof(*timed.fates)),
+                             .count = count};
+    tsw_status_t status = TSW_OK;
+    if (timed.indices == NULL || timed.fates == NULL)
+        status = tsw_err_nomem(err);
+    for (size_t i = 0; status == TSW_OK && i < count; i++)
+        timed.fates[i] = (uint8_t)tsw_measure_fate(measure, i, &timed.indices[i]);
+    if (status == TSW_OK) {
+        tsw_put_msg_timed(&worker->out, &timed);
+        say(worker, TSW_CHILD_TIMED);
+    }
+    tsw_msg_timed_fini(&timed);
+    return status;
+}
+
 static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
 {
     if (worker->measure == NULL)
@@ -287,12 +310,9 @@ static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
         status = tsw_measure_time(worker->measure, first_round, err);
     if (status != TSW_OK)
         return status;
-    tsw_msg_timed_t timed = {.peak_bytes = tsw_measure_peak_bytes(worker->measure),
-                             .busy_ns = tsw_measure_busy_ns(worker->measure)};
-    tsw_put_msg_timed(&worker->out, &timed);
-    say(worker, TSW_CHILD_TIMED);
+    status = say_timed(worker, err);
     end_cell(worker);
-    return TSW_OK;
+    return status;
 }
 
 static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)

@@ -35,6 +35,7 @@ tsw_run_meta_t tsw_make_meta(const tsw_make_t *make)
         .mode = text_of("sim"),
         .clocks = text_of("free"),
         .protocol = text_of("rounds"),
+        .objective = text_of("median"),
         .invocation = text_of("tilesweep run demo.yaml -o run"),
         .seed = make->seed,
         .start_wall_ns = 1700000000000000000u,
@@ -70,6 +71,7 @@ static tsw_record_t make_record(const tsw_make_t *make, tsw_key_t cell_key, size
         .config_key = tsw_key_of_text(config),
         .config_index = (uint32_t)index,
         .outcome = TSW_OUTCOME_OK,
+        .fate = (tsw_fate_t)(index % TSW_FATE_COUNT),
         .grid = {(uint32_t)(10 + index), 2, 1},
         .block = {128, 1, 1},
         .dynamic_shared_bytes = (uint32_t)(1024 * index),
@@ -135,6 +137,7 @@ tsw_cell_result_t tsw_make_cell(const tsw_make_t *make, size_t index)
         .flops = 2e9,
         .bytes = 3e6,
         .cache_mode = 0,
+        .pick = make->configs > 0 ? (int32_t)(index % make->configs) : -1,
         .attempt = make->attempt,
         .complete = 1,
         .rank = (int32_t)device,
@@ -226,6 +229,7 @@ static const char *record_difference(const tsw_record_t *a, const tsw_record_t *
     DIFFER_VALUE(config_index);
     DIFFER_VALUE(outcome);
     DIFFER_TEXT(detail);
+    DIFFER_VALUE(fate);
     DIFFER_VALUE(alias_of);
     DIFFER_VALUE(grid);
     DIFFER_VALUE(block);
@@ -282,6 +286,7 @@ static const char *head_difference(const tsw_cell_result_t *a, const tsw_cell_re
     DIFFER_VALUE(complete);
     DIFFER_VALUE(rank);
     DIFFER_TEXT(node);
+    DIFFER_VALUE(pick);
     DIFFER_VALUE(peak_memory_bytes);
     DIFFER_VALUE(start_wall_ns);
     DIFFER_VALUE(wall_ns);
@@ -316,6 +321,7 @@ const char *tsw_meta_difference(const tsw_run_meta_t *a, const tsw_run_meta_t *b
     DIFFER_TEXT(mode);
     DIFFER_TEXT(clocks);
     DIFFER_TEXT(protocol);
+    DIFFER_TEXT(objective);
     DIFFER_TEXT(invocation);
     DIFFER_VALUE(seed);
     DIFFER_VALUE(start_wall_ns);

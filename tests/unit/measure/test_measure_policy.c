@@ -16,9 +16,13 @@ static tsw_policy_state_t *make(const tsw_policy_t *policy, uint32_t first_round
 {
     tsw_policy_state_t *state = NULL;
     tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(
-        tsw_policy_new(policy, tsw_key_of_text("cell"), live, LIVE, first_round, &state, &err),
-        TSW_OK);
+    assert_int_equal(tsw_policy_new(&(tsw_policy_setup_t){.policy = policy,
+                                                          .cell = tsw_key_of_text("cell"),
+                                                          .live = live,
+                                                          .count = LIVE,
+                                                          .first_round = first_round},
+                                    &state, &err),
+                     TSW_OK);
     return state;
 }
 
@@ -50,7 +54,8 @@ static void check_is_permutation(const tsw_wave_t *wave)
 static void test_warmups_then_rounds_in_fresh_orders(void **test)
 {
     (void)test;
-    tsw_policy_t policy = {.warmup_rounds = 2, .rounds = 5, .seed = 1};
+    tsw_policy_t policy = {
+        .protocol = TSW_PROTOCOL_ROUNDS, .warmup_rounds = 2, .rounds = 5, .seed = 1};
     tsw_policy_state_t *state = make(&policy, 0);
     uint32_t last[LIVE] = {0};
     assert_int_equal(tsw_policy_wave_max(state), LIVE);
@@ -71,7 +76,8 @@ static void test_warmups_then_rounds_in_fresh_orders(void **test)
 static void test_orders_depend_on_seed_and_round_alone(void **test)
 {
     (void)test;
-    tsw_policy_t policy = {.warmup_rounds = 1, .rounds = 5, .seed = 1};
+    tsw_policy_t policy = {
+        .protocol = TSW_PROTOCOL_ROUNDS, .warmup_rounds = 1, .rounds = 5, .seed = 1};
     tsw_policy_state_t *whole = make(&policy, 0), *rest = make(&policy, 3);
     uint32_t third[LIVE];
     for (uint32_t i = 0; i < 4; i++) {
@@ -116,7 +122,11 @@ static void test_a_wave_comes_again_until_it_is_reported(void **test)
 static void test_a_budget_ends_rounds_but_not_before_three(void **test)
 {
     (void)test;
-    tsw_policy_t policy = {.warmup_rounds = 3, .rounds = 100, .cell_budget_s = 5.5, .seed = 1};
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_ROUNDS,
+                           .warmup_rounds = 3,
+                           .rounds = 100,
+                           .cell_budget_s = 5.5,
+                           .seed = 1};
     tsw_policy_state_t *state = make(&policy, 0);
     uint32_t waves = 0;
     for (; next(state).count > 0; waves++)
@@ -150,11 +160,11 @@ static void test_fixed_is_one_wave_of_launches_in_a_row(void **test)
 static void test_nothing_left_to_do_is_no_wave(void **test)
 {
     (void)test;
-    tsw_policy_t policy = {.warmup_rounds = 2, .rounds = 3};
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_ROUNDS, .warmup_rounds = 2, .rounds = 3};
     tsw_policy_state_t *state = make(&policy, 3);
     assert_int_equal(next(state).count, 0);
     tsw_policy_free(state);
-    assert_int_equal(tsw_policy_new(&policy, tsw_key_of_text("c"), NULL, 0, 0, &state, NULL),
+    assert_int_equal(tsw_policy_new(&(tsw_policy_setup_t){.policy = &policy}, &state, NULL),
                      TSW_OK);
     assert_int_equal(next(state).count, 0);
     tsw_policy_free(state);
@@ -168,8 +178,10 @@ static void test_no_memory_is_reported(void **test)
     for (long n = 1; n <= 4; n++) {
         tsw_policy_state_t *state = NULL;
         tsw_mem_fail_at(n);
-        assert_int_equal(tsw_policy_new(&policy, tsw_key_of_text("c"), live, LIVE, 0, &state, NULL),
-                         TSW_ERR_NOMEM);
+        assert_int_equal(
+            tsw_policy_new(&(tsw_policy_setup_t){.policy = &policy, .live = live, .count = LIVE},
+                           &state, NULL),
+            TSW_ERR_NOMEM);
         tsw_mem_fail_at(0);
         assert_null(state);
     }

@@ -92,7 +92,7 @@ static void test_every_key_arrives(void **state)
     assert_true(job->archs[0] == 90 && !job->compile_only[0]);
     assert_true(job->archs[1] == 80 && job->compile_only[1]);
     assert_true(job->policy.rounds == 7 && job->policy.warmup_rounds == 2);
-    assert_true(job->policy.cache == TSW_CACHE_HOT && job->policy.protocol == TSW_PROTOCOL_ROUNDS);
+    assert_true(job->policy.cache == TSW_CACHE_HOT && job->policy.protocol == TSW_PROTOCOL_RACE);
     assert_true(job->policy.launch_timeout_s == 10.0 && job->policy.cell_budget_s == 0.0);
     assert_true(job->policy.seed == 1 && job->compile_cpu_s == 60.0 && job->budget_s == 7200.0);
     assert_int_equal(job->pack_count, 1);
@@ -266,7 +266,7 @@ static void test_defaults_fill_what_is_absent(void **state)
     if (read_job(yaml, NULL, &job, &err) != TSW_OK)
         fail_msg("%s", err.text);
     assert_true(job->purpose == TSW_PURPOSE_RELEASE && job->compile_only[0]);
-    assert_true(job->policy.rounds == 20 && job->policy.cache == TSW_CACHE_COLD);
+    assert_true(job->policy.rounds == 96 && job->policy.cache == TSW_CACHE_COLD);
     assert_true(job->policy.cell_budget_s == 300.0 && job->budget_s == 0.0);
     assert_true(job->entries[0].dtypes[TSW_DTYPE_I8] && job->entries[0].flag_set_count == 4);
     assert_true(job->entries[0].rows == NULL && job->entries[0].shapes[0].weight == 1.0);

@@ -6,6 +6,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -274,6 +275,138 @@ static void test_cell_roof_comes_from_the_device_itself_if_it_can(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* Config 1 was dropped in round 1: single launches of both, 20 % apart, at a clock at which all is
+ * twice as slow as in the rounds that decide. */
+static void test_cell_early_samples_give_an_estimate(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK)->fate = TSW_FATE_HOPELESS;
+    sample_dataset_record(cell, "T=3", TSW_OUTCOME_OK)->fate = TSW_FATE_HOPELESS;
+    sample_dataset_record(cell, "T=4", TSW_OUTCOME_OK);
+    tsw_record_t *records = cell->records;
+    sample_dataset_sample(&records[0], TSW_STAGE_EARLY, 100, 2000000);
+    sample_dataset_sample(&records[1], TSW_STAGE_EARLY, 100, 2400000);
+    sample_dataset_sample(&records[0], TSW_STAGE_WARMUP, 100, 3000000);
+    sample_dataset_sample(&records[2], TSW_STAGE_WARMUP, 100, 15000000);
+    sample_dataset_sample(&records[3], TSW_STAGE_EARLY, 101, 1);  /* fast, but never in a round */
+    sample_dataset_sample(&records[0], TSW_STAGE_CONTROL, 3, 10); /* never decides */
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 0);
+    assert_false(s->configs[0].is_estimate);
+    assert_int_equal(s->configs[0].time_ns.n, 10);
+    assert_true(s->configs[1].usable && s->configs[1].is_estimate);
+    assert_near(s->configs[1].regret, 0.2, 1e-9);
+    assert_near(s->configs[1].time_ns.median / s->configs[0].time_ns.median, 1.2, 1e-9);
+    assert_true(s->configs[2].is_estimate);
+    assert_near(s->configs[2].regret, 4.0, 1e-9);
+    assert_false(s->configs[3].in_tie_set);
+    assert_near(s->configs[3].regret, options.indifference, 1e-12); /* left for a reason */
+    assert_int_equal(s->tie_count, 0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_of_early_samples_alone_ranks_by_them(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    for (int i = 0; i < 2; i++) {
+        tsw_record_t *record = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+        record->fate = i == 0 ? TSW_FATE_BUDGET : TSW_FATE_WINNER;
+        for (uint32_t round = 0; round < 3; round++)
+            sample_dataset_sample(record, TSW_STAGE_EARLY, round, i == 0 ? 1300000 : 1000000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 1);
+    assert_true(r->cells[0].configs[1].is_estimate);
+    assert_near(r->cells[0].configs[0].regret, 0.3, 1e-9);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_final_rounds_decide_too(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    tsw_record_t *record = sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_sample(record, TSW_STAGE_FINAL, 10, 1000000);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].configs[0].time_ns.n, 11);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void assert_winner_by(const char *objective, int32_t winner)
+{
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_record(cell, "T=1", TSW_OUTCOME_OK);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK);
+    tsw_record_t *steady = &cell->records[0];
+    tsw_record_t *swings = &cell->records[1];
+    for (uint32_t round = 0; round < 40; round++) { /* faster, but every eighth takes double */
+        sample_dataset_sample(steady, TSW_STAGE_ROUND, round, 1100000);
+        sample_dataset_sample(swings, TSW_STAGE_ROUND, round, round % 8 == 0 ? 2000000 : 1000000);
+    }
+    tsw_free(dataset.meta.objective);
+    dataset.meta.objective = tsw_strdup(objective);
+    tsw_reduction_t *r = reduced(&dataset);
+    if (r->cells[0].winner != winner)
+        fail_msg("by %s config %d wins", objective, r->cells[0].winner);
+    assert_true(r->cells[0].configs[1 - winner].regret > 0.01);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_winner_by_objective(void **state)
+{
+    (void)state;
+    assert_winner_by("median", 1);
+    assert_winner_by("p90", 0);
+    assert_winner_by("p99", 0);
+    assert_winner_by("mean", 0);
+    tsw_dataset_t dataset;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_reduction_t *r = NULL;
+    sample_dataset_timed(new_cell(&dataset), "T=1", 1000);
+    tsw_free(dataset.meta.objective);
+    dataset.meta.objective = tsw_strdup("energy");
+    assert_int_equal(tsw_reduce(&dataset, &options, &r, &err), TSW_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.text, "'energy' is none of median, p90, p99, mean"));
+    tsw_dataset_fini(&dataset);
+}
+
+/* 1e9 flops of f16 take an H200 1.01 us. */
+static void test_cell_times_below_the_floor_are_suspect(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    snprintf(cell->gpu.name, sizeof(cell->gpu.name), "NVIDIA H200");
+    sample_dataset_timed(cell, "T=1", 900);
+    sample_dataset_timed(cell, "T=2", 1500);
+    sample_dataset_timed(cell, "T=3", 1000)->fate = TSW_FATE_SUSPECT;
+    tsw_record_t *zero = sample_dataset_record(cell, "T=4", TSW_OUTCOME_OK);
+    for (uint32_t round = 0; round < 10; round++)
+        sample_dataset_sample(zero, TSW_STAGE_ROUND, round, 0);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 1);
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(s->configs[i].outcome, i == 1 ? TSW_OUTCOME_OK : TSW_OUTCOME_SUSPECT);
+        assert_int_equal(s->configs[i].usable, i == 1);
+        assert_true(i == 1 || s->configs[i].detail[0] != '\0');
+    }
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -288,6 +421,11 @@ int main(void)
         cmocka_unit_test(test_cell_without_common_rounds_compares_medians),
         cmocka_unit_test(test_cell_without_usable_config_has_no_winner),
         cmocka_unit_test(test_cell_roof_comes_from_the_device_itself_if_it_can),
+        cmocka_unit_test(test_cell_early_samples_give_an_estimate),
+        cmocka_unit_test(test_cell_of_early_samples_alone_ranks_by_them),
+        cmocka_unit_test(test_cell_final_rounds_decide_too),
+        cmocka_unit_test(test_cell_winner_by_objective),
+        cmocka_unit_test(test_cell_times_below_the_floor_are_suspect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -130,8 +130,16 @@ static void round_of(fixture_t *f, tsw_stage_t stage, uint32_t number, const uin
 
 static void timed(fixture_t *f)
 {
+    const uint32_t indices[] = {0};
+    const uint8_t fates[] = {TSW_FATE_WINNER};
+    tsw_lane_timed_t end = {.peak_memory_bytes = 4096,
+                            .busy_ns = 77,
+                            .pick = 0,
+                            .indices = indices,
+                            .fates = fates,
+                            .count = 1};
     f->actions.count = 0;
-    assert_int_equal(tsw_lane_cell_timed(f->lane, 4096, 77, &f->actions, &f->err), TSW_OK);
+    assert_int_equal(tsw_lane_cell_timed(f->lane, &end, &f->actions, &f->err), TSW_OK);
 }
 
 static void died(fixture_t *f, int32_t culprit, tsw_outcome_t outcome)
@@ -237,6 +245,9 @@ static void test_a_good_cell_goes_from_lease_to_result(void **state)
     assert_int_equal(result.complete, 1);
     assert_int_equal(result.peak_memory_bytes, 4096);
     assert_int_equal(result.busy_ns, 77);
+    assert_int_equal(result.pick, 0);
+    assert_int_equal(result.records[0].fate, TSW_FATE_WINNER);
+    assert_int_equal(result.records[1].fate, TSW_FATE_NONE);
     assert_int_equal(result.round_count, 2);
     assert_int_equal(result.record_count, 3);
     for (uint32_t i = 0; i < 3; i++) {
@@ -805,7 +816,9 @@ static void test_events_that_cannot_be_are_bugs(void **state)
     assert_int_equal(
         tsw_lane_config_state(f.lane, 1, TSW_OUTCOME_OK, NULL, NULL, &f.actions, &f.err),
         TSW_ERR_BUG);
-    assert_int_equal(tsw_lane_cell_timed(f.lane, 0, 0, &f.actions, &f.err), TSW_ERR_BUG);
+    assert_int_equal(
+        tsw_lane_cell_timed(f.lane, &(tsw_lane_timed_t){.pick = -1}, &f.actions, &f.err),
+        TSW_ERR_BUG);
     died(&f, -1, TSW_OUTCOME_DEVICE_LOST);
     abandon(&f);
     died(&f, -1, TSW_OUTCOME_DEVICE_LOST);
@@ -839,7 +852,7 @@ static bool run_with_failure(tsw_plan_t *plan, long n)
     if (status == TSW_OK)
         status = tsw_lane_round(f.lane, &round, &config, &sample, 1, &f.actions, &f.err);
     if (status == TSW_OK)
-        status = tsw_lane_cell_timed(f.lane, 0, 0, &f.actions, &f.err);
+        status = tsw_lane_cell_timed(f.lane, &(tsw_lane_timed_t){.pick = -1}, &f.actions, &f.err);
     tsw_mem_fail_at(0);
     assert_true(status == TSW_OK || status == TSW_ERR_NOMEM);
     tsw_lane_actions_fini(&f.actions);

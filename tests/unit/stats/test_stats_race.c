@@ -66,7 +66,7 @@ static result_t run_race(uint64_t r, const gpu_t *gpu)
             time_ns[slot] = 50000.0 * exp(value);
         }
         result.samples += wave.count;
-        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+        tsw_race_report(race, time_ns, NULL);
     }
     int64_t winner = tsw_race_winner(race);
     assert_true(winner >= 0 && winner < CONFIGS);
@@ -128,7 +128,7 @@ static void test_race_when_many_are_hopeless_then_each_runs_once_or_twice(void *
         double time_ns[11];
         for (size_t slot = 0; slot < wave.count; slot++)
             time_ns[slot] = wave.configs[slot] == 4 ? 100.0 : 1500.0;
-        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+        tsw_race_report(race, time_ns, NULL);
     }
     assert_int_equal(tsw_race_winner(race), 4);
     for (uint32_t i = 0; i < 10; i++) {
@@ -154,7 +154,7 @@ static void test_race_when_configs_fail_then_others_win_or_nobody(void **state)
             time_ns[slot] = 100.0;
         if (wave.is_final)
             tsw_race_drop(race, 0);
-        assert_int_equal(tsw_race_report(race, time_ns, NULL), TSW_OK);
+        tsw_race_report(race, time_ns, NULL);
     }
     assert_true(tsw_race_winner(race) > 0);
     assert_int_equal(tsw_race_fate(race, 0), TSW_RACE_DROPPED);
@@ -169,21 +169,130 @@ static void test_race_when_configs_fail_then_others_win_or_nobody(void **state)
     tsw_race_free(race);
 }
 
-static void test_report_when_a_time_is_zero_then_refused(void **state)
+/* A race of two: config 1 has the times, in order of waves; config 0 takes 100 ns. */
+static tsw_race_t *race_of_two(const tsw_race_options_t *options, const double *times, size_t count)
+{
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    assert_int_equal(tsw_race_new(options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
+    for (size_t i = 0; i < count; i++) {
+        double time_ns[3];
+        tsw_race_next(race, &wave);
+        for (size_t slot = 0; slot < wave.count; slot++)
+            time_ns[slot] = wave.configs[slot] == 0 ? 100.0 : times[i];
+        tsw_race_report(race, time_ns, NULL);
+    }
+    return race;
+}
+
+static void test_report_when_a_time_cannot_be_then_the_config_is_broken(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_wave_t wave;
+    const double zero[] = {100.0, 0.0};
+    tsw_race_t *race = race_of_two(&options, zero, 2);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_BROKEN);
+    tsw_race_next(race, &wave);
+    assert_true(wave.is_final && wave.count == 2); /* config 0 and its control */
+    tsw_race_free(race);
+
+    options.floor_ns = 80.0;
+    const double slip[] = {100.0, 5.0, 100.0};
+    race = race_of_two(&options, slip, 3);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_RUNNING);
+    tsw_race_free(race);
+    const double fast[] = {5.0, 5.0};
+    race = race_of_two(&options, fast, 2);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_BROKEN);
+    tsw_race_free(race);
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 0, &race, &err), TSW_ERR_ARG);
+}
+
+static void test_report_when_all_times_are_zero_then_nobody_wins(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
     tsw_race_t *race = NULL;
-    tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 1, &race, &err), TSW_OK);
     tsw_race_wave_t wave;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
     tsw_race_next(race, &wave);
-    double zero = 0.0;
-    assert_int_equal(tsw_race_report(race, &zero, &err), TSW_ERR_ARG);
-    double good = 5.0;
-    assert_int_equal(tsw_race_report(race, &good, &err), TSW_OK);
+    tsw_race_report(race, (const double[]){0.0, 0.0}, NULL);
+    tsw_race_next(race, &wave);
+    assert_int_equal(wave.count, 0);
+    assert_int_equal(tsw_race_winner(race), -1);
     tsw_race_free(race);
-    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 0, &race, &err), TSW_ERR_ARG);
+}
+
+/* Early samples are of another kind than paired ones: here config 1 is the faster one in single
+ * launches and the slower one in rounds. */
+static void test_early_samples_do_not_decide_the_winner(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
+    size_t early = 0;
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[3];
+        bool single = wave.is_warmup || wave.is_early;
+        early += single;
+        for (size_t slot = 0; slot < wave.count; slot++) {
+            double ratio = wave.configs[slot] == 0 ? 1.0 : single ? 0.95 : 1.05;
+            time_ns[slot] = 1000.0 * ratio;
+        }
+        tsw_race_report(race, time_ns, NULL);
+    }
+    assert_int_equal(early, 4);
+    assert_int_equal(tsw_race_winner(race), 0);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_ELIMINATED);
+    tsw_race_free(race);
+}
+
+static void test_stop_leaves_the_leader_as_winner(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    const double times[] = {105.0, 104.0, 103.0, 102.0, 99.0};
+    tsw_race_t *race = race_of_two(&options, times, 5);
+    tsw_race_wave_t wave;
+    tsw_race_stop(race);
+    tsw_race_next(race, &wave);
+    assert_int_equal(wave.count, 0);
+    assert_int_equal(tsw_race_winner(race), 1); /* by the paired wave */
+    assert_int_equal(tsw_race_fate(race, 0), TSW_RACE_STOPPED);
+    tsw_race_free(race);
+}
+
+/* Long kernels have one launch per wave, short ones many: the final counts launches. */
+static size_t count_finals(uint32_t launches, double second)
+{
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    size_t finals = 0;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[3];
+        const uint32_t counts[3] = {launches, launches, launches};
+        finals += wave.is_final;
+        for (size_t slot = 0; slot < wave.count; slot++)
+            time_ns[slot] = wave.configs[slot] == 0 ? 1000.0 : 1000.0 * second;
+        tsw_race_report(race, time_ns, counts);
+    }
+    tsw_race_free(race);
+    return finals;
+}
+
+static void test_final_counts_launches(void **state)
+{
+    (void)state;
+    assert_int_equal(count_finals(1, 1.0), 32);
+    assert_int_equal(count_finals(4, 1.0), 8);
+    assert_int_equal(count_finals(100, 1.0), 6);
+    assert_int_equal(count_finals(1, 2.0), 6); /* alone in it */
 }
 
 int main(void)
@@ -193,7 +302,11 @@ int main(void)
         cmocka_unit_test(test_regret_when_noisy_then_half_a_percent_at_most),
         cmocka_unit_test(test_race_when_many_are_hopeless_then_each_runs_once_or_twice),
         cmocka_unit_test(test_race_when_configs_fail_then_others_win_or_nobody),
-        cmocka_unit_test(test_report_when_a_time_is_zero_then_refused),
+        cmocka_unit_test(test_report_when_a_time_cannot_be_then_the_config_is_broken),
+        cmocka_unit_test(test_report_when_all_times_are_zero_then_nobody_wins),
+        cmocka_unit_test(test_early_samples_do_not_decide_the_winner),
+        cmocka_unit_test(test_stop_leaves_the_leader_as_winner),
+        cmocka_unit_test(test_final_counts_launches),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -255,15 +255,28 @@ static tsw_status_t check_round(const void *body, size_t size, tsw_err_t *err)
 
 static void fill_timed(tsw_buf_t *out)
 {
-    tsw_put_msg_timed(out, &(tsw_msg_timed_t){.peak_bytes = 1, .busy_ns = 2});
+    uint32_t indices[] = {4, 9};
+    uint8_t fates[] = {TSW_FATE_WINNER, TSW_FATE_HOPELESS};
+    tsw_put_msg_timed(out, &(tsw_msg_timed_t){.peak_bytes = 1,
+                                              .busy_ns = 2,
+                                              .pick = 4,
+                                              .indices = indices,
+                                              .fates = fates,
+                                              .count = 2});
 }
 
 static tsw_status_t check_timed(const void *body, size_t size, tsw_err_t *err)
 {
-    tsw_msg_timed_t msg;
+    tsw_msg_timed_t msg = {0};
     tsw_status_t status = tsw_get_msg_timed(body, size, &msg, err);
-    if (status == TSW_OK)
+    if (status == TSW_OK) {
         assert_int_equal(msg.busy_ns, 2);
+        assert_int_equal(msg.pick, 4);
+        assert_int_equal(msg.count, 2);
+        assert_int_equal(msg.indices[1], 9);
+        assert_int_equal(msg.fates[1], TSW_FATE_HOPELESS);
+    }
+    tsw_msg_timed_fini(&msg);
     return status;
 }
 
