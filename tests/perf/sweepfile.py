@@ -1,0 +1,107 @@
+"""A sweep of tilesweep as plain Python, for the programs here. Needs h5py."""
+
+import statistics
+
+import h5py
+
+DECIDE = ("round", "final")
+
+
+class Cell:
+    """One cell of a run: its configs by canonical text, and what the run did with it."""
+
+    def __init__(self, pack, variant, shape, row):
+        self.pack, self.variant, self.shape = pack, variant, shape
+        self.busy_ns = int(row["busy_ns"])
+        self.pick_index = int(row["pick"]) if "pick" in row.dtype.names else -1
+        self.outcomes = {}  # text: outcome
+        self.indices = {}  # text: config_index
+        self.records = {}  # text: the row of /records
+        self.samples = {}  # text: [(stage, round, slot, ns per launch)]
+        self.rounds_ns = 0  # duration of all rounds, warm-up too
+
+    @property
+    def name(self):
+        return f"{self.pack} {self.variant} {self.shape}"
+
+    def series(self, config, stages=DECIDE):
+        """ns per launch by (stage, round)."""
+        return {(s, r): ns for s, r, _, ns in self.samples[config] if s in stages}
+
+    def median(self, config):
+        series = self.series(config)
+        if not series:
+            series = {i: ns for i, (_, _, _, ns) in enumerate(self.samples[config])}
+        return statistics.median(series.values()) if series else float("inf")
+
+    def timed(self):
+        """Texts of the configs that were timed to the end, fastest first."""
+        usable = [c for c, o in self.outcomes.items() if o == "ok" and self.series(c)]
+        return sorted(usable, key=self.median)
+
+    def pick(self):
+        """What the protocol chose, else the lowest median."""
+        for config, index in self.indices.items():
+            if index == self.pick_index:
+                return config
+        timed = self.timed()
+        return timed[0] if timed else None
+
+    def followed(self, config):
+        """The config, or the one that was timed in its place, since both are the same launch."""
+        if self.outcomes.get(config) == "alias":
+            target = int(self.records[config]["alias_of"])
+            return next(c for c, index in self.indices.items() if index == target)
+        return config
+
+    def find(self, knobs):
+        """Canonical text of the config with these values; None: it is not here."""
+        for config in self.outcomes:
+            if dict(word.split("=") for word in config.split()) == {k: str(v) for k, v in knobs.items()}:
+                return config
+        return None
+
+    def sample_count(self):
+        return sum(len(samples) for samples in self.samples.values())
+
+    def measured_count(self):
+        return sum(1 for samples in self.samples.values() if samples)
+
+
+def text(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def names(dataset, attribute):
+    return [text(name) for name in dataset.attrs[attribute]]
+
+
+def read(path):
+    """All cells of a sweep.h5."""
+    with h5py.File(path, "r") as sweep:
+        kernels, shapes, configs = (sweep[n][:] for n in ("kernels", "shapes", "configs"))
+        records, outcome_names = sweep["records"][:], names(sweep["records"], "outcome_names")
+        samples = sweep["samples"]
+        stage_names = names(samples["stage"], "stage_names")
+        interval, rounds = samples["interval_ns"][:], samples["round"][:]
+        stage, slot, launches = samples["stage"][:], samples["slot"][:], samples["launches"][:]
+        cells = []
+        for row in sweep["cells"][:]:
+            kernel = kernels[row["kernel"]]
+            cell = Cell(text(kernel["pack"]), text(kernel["variant"]),
+                        text(shapes[row["shape"]]["shape"]), row)
+            first = int(row["first_record"])
+            for record in records[first:first + int(row["n_records"])]:
+                config = text(configs[record["config"]]["config"])
+                begin = int(record["first_sample"])
+                cell.outcomes[config] = outcome_names[record["outcome"]]
+                cell.indices[config] = int(record["config_index"])
+                cell.records[config] = record
+                cell.samples[config] = [
+                    (stage_names[stage[i]], int(rounds[i]), int(slot[i]),
+                     float(interval[i]) / max(int(launches[i]), 1))
+                    for i in range(begin, begin + int(record["n_samples"]))]
+            first = int(row["first_round"])
+            cell.rounds_ns = int(sweep["rounds"][first:first + int(row["n_rounds"])]["duration_ns"].sum())
+            cells.append(cell)
+    return cells
