@@ -22,11 +22,14 @@ typedef enum {
     TSW_TOOL_KERNEL_COUNT
 } tsw_tool_kernel_t;
 
+/* Result buffers: so many kernels of the tool can wait for one copy. */
+#define TSW_CUDA_RESULTS 96
+
 /* Host memory that the device sees. */
 typedef struct {
     uint32_t gate;     /* ticket of the last gate that may open */
     uint32_t progress; /* how far a wave came, where the driver can write it: cuda_wave.c */
-    uint64_t results[TOOL_RESULT_COUNT];
+    uint64_t results[TSW_CUDA_RESULTS][TOOL_RESULT_COUNT];
 } tsw_cuda_shared_t;
 
 /* An allocation that nobody uses now, kept for the next who asks: the driver takes its time. */
@@ -52,7 +55,8 @@ typedef struct {
     cu_event_t done; /* end of anything else */
     volatile tsw_cuda_shared_t *shared;
     cu_address_t shared_address;
-    cu_address_t results; /* TOOL_RESULT_COUNT words on the device */
+    cu_address_t results; /* TSW_CUDA_RESULTS buffers of TOOL_RESULT_COUNT words on the device */
+    cu_address_t blank;   /* the same, cleared */
     cu_address_t flush;   /* what empties the L2 */
     size_t flush_bytes;
     int shared_optin_bytes;
@@ -95,6 +99,10 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
                                   void **params, uint64_t results[TOOL_RESULT_COUNT],
                                   tsw_err_t *err);
 
+/* Queue the clearing of the first `count` result buffers / bring them to shared->results. */
+tsw_status_t tsw_cuda_results_clear(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
+tsw_status_t tsw_cuda_results_read(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
+
 /* Queue a launch. */
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
 
@@ -133,6 +141,8 @@ tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const 
                               tsw_compare_t *compare_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
                                tsw_err_t *err);
+tsw_status_t tsw_cuda_inspect(tsw_device_t *dev, tsw_inspection_t *items, size_t count,
+                              tsw_err_t *err);
 tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
                                   const char *entry, const tsw_kernel_model_t *model,
                                   tsw_kernel_t **kernel_p, tsw_err_t *err);

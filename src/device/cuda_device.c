@@ -115,6 +115,26 @@ static tsw_status_t open_events(tsw_cuda_t *cuda, tsw_err_t *err)
     return status;
 }
 
+/* Result buffers as they are before a kernel: zeros, and all ones where a smallest is sought. */
+static tsw_status_t open_results(tsw_cuda_t *cuda, tsw_err_t *err)
+{
+    tsw_cuda_api_t *api = &cuda->api;
+    const size_t bytes = sizeof(cuda->shared->results);
+    for (size_t i = 0; i < TSW_CUDA_RESULTS; i++)
+        cuda->shared->results[i][TOOL_RESULT_FIRST] = UINT64_MAX;
+    tsw_status_t status =
+        tsw_cuda_check(api, api->memory_alloc(&cuda->results, bytes), "cuMemAlloc", err);
+    if (status == TSW_OK)
+        status = tsw_cuda_check(api, api->memory_alloc(&cuda->blank, bytes), "cuMemAlloc", err);
+    if (status == TSW_OK)
+        status =
+            tsw_cuda_check(api,
+                           api->copy_in_async(cuda->blank, (void *)(uintptr_t)cuda->shared->results,
+                                              bytes, cuda->stream),
+                           "cuMemcpyHtoDAsync", err);
+    return status == TSW_OK ? tsw_cuda_finish(cuda, "open", 60.0, err) : status;
+}
+
 static tsw_status_t open_buffers(tsw_cuda_t *cuda, tsw_err_t *err)
 {
     tsw_cuda_api_t *api = &cuda->api;
@@ -132,9 +152,7 @@ static tsw_status_t open_buffers(tsw_cuda_t *cuda, tsw_err_t *err)
         cuda->has_memory_ops =
             api->stream_write_32(cuda->stream, cuda->shared_address, 0, 0) == CU_OK;
     if (status == TSW_OK)
-        status = tsw_cuda_check(
-            api, api->memory_alloc(&cuda->results, TOOL_RESULT_COUNT * sizeof(uint64_t)),
-            "cuMemAlloc", err);
+        status = open_results(cuda, err);
     cuda->flush_bytes = 2 * (size_t)(cuda->gpu.l2_bytes > 0 ? cuda->gpu.l2_bytes : 64u << 20);
     if (status == TSW_OK)
         status = tsw_cuda_check(api, api->memory_alloc(&cuda->flush, cuda->flush_bytes),
@@ -161,6 +179,8 @@ static void release(tsw_cuda_t *cuda)
     (void)tsw_cuda_memory_trim(cuda);
     if (cuda->flush != 0)
         tsw_cuda_warn(api, api->memory_free(cuda->flush), "cuMemFree");
+    if (cuda->blank != 0)
+        tsw_cuda_warn(api, api->memory_free(cuda->blank), "cuMemFree");
     if (cuda->results != 0)
         tsw_cuda_warn(api, api->memory_free(cuda->results), "cuMemFree");
     if (cuda->shared != NULL)
@@ -269,6 +289,7 @@ static const tsw_device_ops_t cuda_ops = {
     .check_gaps = tsw_cuda_check_gaps,
     .compare = tsw_cuda_compare,
     .checksum = tsw_cuda_checksum,
+    .inspect = tsw_cuda_inspect,
     .kernel_load = tsw_cuda_kernel_load,
     .kernel_unload = tsw_cuda_kernel_unload,
     .run = tsw_cuda_run,

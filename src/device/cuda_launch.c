@@ -72,32 +72,37 @@ tsw_status_t tsw_cuda_tool(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t 
                          "cuLaunchKernel", err);
 }
 
+static const size_t result_bytes = TOOL_RESULT_COUNT * sizeof(uint64_t);
+
+tsw_status_t tsw_cuda_results_clear(tsw_cuda_t *cuda, size_t count, tsw_err_t *err)
+{
+    return tsw_cuda_call(
+        cuda, cuda->api.copy_async(cuda->results, cuda->blank, count * result_bytes, cuda->stream),
+        "cuMemcpyDtoDAsync", err);
+}
+
+tsw_status_t tsw_cuda_results_read(tsw_cuda_t *cuda, size_t count, tsw_err_t *err)
+{
+    void *to = (void *)(uintptr_t)cuda->shared->results;
+    tsw_status_t status = tsw_cuda_call(
+        cuda, cuda->api.copy_out_async(to, cuda->results, count * result_bytes, cuda->stream),
+        "cuMemcpyDtoHAsync", err);
+    return status == TSW_OK ? tsw_cuda_finish(cuda, "a kernel of the tool", 60.0, err) : status;
+}
+
 tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work,
                                   void **params, uint64_t results[TOOL_RESULT_COUNT],
                                   tsw_err_t *err)
 {
-    tsw_cuda_api_t *api = &cuda->api;
-    const size_t word = sizeof(uint64_t);
-    cu_address_t first = cuda->results + TOOL_RESULT_FIRST * word;
-    void *copy = (void *)(uintptr_t)cuda->shared->results;
     tsw_status_t status = tsw_cuda_usable(cuda, err);
     if (status == TSW_OK)
-        status = tsw_cuda_call(
-            cuda, api->set_d8_async(cuda->results, 0, TOOL_RESULT_COUNT * word, cuda->stream),
-            "cuMemsetD8Async", err);
-    if (status == TSW_OK)
-        status = tsw_cuda_call(cuda, api->set_d8_async(first, 0xff, word, cuda->stream),
-                               "cuMemsetD8Async", err);
+        status = tsw_cuda_results_clear(cuda, 1, err);
     if (status == TSW_OK)
         status = tsw_cuda_tool(cuda, kernel, work, params, err);
     if (status == TSW_OK)
-        status = tsw_cuda_call(
-            cuda, api->copy_out_async(copy, cuda->results, TOOL_RESULT_COUNT * word, cuda->stream),
-            "cuMemcpyDtoHAsync", err);
-    if (status == TSW_OK)
-        status = tsw_cuda_finish(cuda, "a kernel of the tool", 60.0, err);
+        status = tsw_cuda_results_read(cuda, 1, err);
     for (size_t i = 0; i < TOOL_RESULT_COUNT && status == TSW_OK; i++)
-        results[i] = cuda->shared->results[i];
+        results[i] = cuda->shared->results[0][i];
     return status;
 }
 

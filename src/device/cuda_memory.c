@@ -183,39 +183,15 @@ tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dt
     return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
 }
 
-/* One fence; *count_p: bytes that changed, *first_p: offset of the first of them from `from`. */
-static tsw_status_t check_fence(tsw_cuda_t *cuda, uint64_t from, uint64_t bytes, uint64_t *count_p,
-                                uint64_t *first_p, tsw_err_t *err)
-{
-    uint64_t results[TOOL_RESULT_COUNT];
-    void *params[] = {&from, &bytes, &cuda->results};
-    tsw_status_t status =
-        tsw_cuda_tool_result(cuda, TSW_TOOL_FENCE, bytes / 8 + 1, params, results, err);
-    if (status == TSW_OK) {
-        *count_p = results[TOOL_RESULT_MISMATCHES];
-        *first_p = results[TOOL_RESULT_FIRST];
-    }
-    return status;
-}
-
 tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,
                                    uint64_t *damaged_p, int64_t *first_p, tsw_err_t *err)
 {
-    tsw_cuda_t *cuda = body(dev);
-    uint64_t before = 0, before_first = 0, behind = 0, behind_first = 0;
-    uint64_t front = memory->address - memory->base;
-    uint64_t end = memory->address + memory->bytes;
-    tsw_status_t status = tsw_cuda_usable(cuda, err);
-    if (status == TSW_OK)
-        status = check_fence(cuda, memory->base, front, &before, &before_first, err);
-    if (status == TSW_OK)
-        status =
-            check_fence(cuda, end, memory->base + memory->total - end, &behind, &behind_first, err);
+    tsw_inspection_t item = {.memory = memory};
+    tsw_status_t status = tsw_cuda_inspect(dev, &item, 1, err);
     if (status != TSW_OK)
         return status;
-    *damaged_p = before + behind;
-    *first_p = before > 0 ? (int64_t)before_first - (int64_t)front
-                          : (int64_t)(memory->bytes + (behind > 0 ? behind_first : 0));
+    *damaged_p = item.damaged;
+    *first_p = item.first;
     return TSW_OK;
 }
 

@@ -36,6 +36,15 @@ typedef struct {
     uint64_t count;
 } tsw_gaps_t;
 
+/* What became of a memory. */
+typedef struct {
+    const tsw_memory_t *memory;
+    bool with_sum;    /* of the contents too */
+    uint64_t damaged; /* out, as check_fences says */
+    int64_t first;    /* out, the same */
+    uint64_t sum;     /* out, as checksum says; untouched without with_sum */
+} tsw_inspection_t;
+
 #define TSW_PARAM_MAX 32
 
 /* A launch, ready to go: kernel parameters by value. */
@@ -128,6 +137,9 @@ typedef struct tsw_device_ops {
     /* Key of the contents: inputs must stay unchanged. */
     tsw_status_t (*checksum)(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
                              tsw_err_t *err);
+    /* Fences and contents of many memories, in one go; those without bytes and fences are whole. */
+    tsw_status_t (*inspect)(tsw_device_t *dev, tsw_inspection_t *items, size_t count,
+                            tsw_err_t *err);
     tsw_status_t (*kernel_load)(tsw_device_t *dev, const void *cubin, size_t size,
                                 const char *entry, const tsw_kernel_model_t *model,
                                 tsw_kernel_t **kernel_p, tsw_err_t *err);

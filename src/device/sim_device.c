@@ -273,6 +273,19 @@ static tsw_status_t checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint
     return TSW_OK;
 }
 
+static tsw_status_t inspect(tsw_device_t *dev, tsw_inspection_t *items, size_t count,
+                            tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
+        if (items[i].memory->total > 0)
+            status = check_fences(dev, items[i].memory, &items[i].damaged, &items[i].first, err);
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
+        if (items[i].with_sum)
+            status = checksum(dev, items[i].memory, &items[i].sum, err);
+    return status;
+}
+
 static tsw_status_t kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
                                 const char *entry, const tsw_kernel_model_t *model,
                                 tsw_kernel_t **kernel_p, tsw_err_t *err)
@@ -505,6 +518,7 @@ static const tsw_device_ops_t sim_ops = {
     .check_gaps = check_gaps,
     .compare = compare,
     .checksum = checksum,
+    .inspect = inspect,
     .kernel_load = kernel_load,
     .kernel_unload = kernel_unload,
     .run = run,

@@ -169,6 +169,9 @@ tsw_status_t tsw_measure_args_new(tsw_measure_t *measure, bool with_reference, t
     if (measure->args == NULL)
         return tsw_err_nomem(err);
     measure->arg_count = pack->arg_count;
+    measure->inspections = tsw_calloc(3 * pack->arg_count, sizeof(*measure->inspections));
+    if (measure->inspections == NULL)
+        return tsw_err_nomem(err);
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < pack->arg_count; i++) {
         tsw_measure_arg_t *arg = &measure->args[i];
@@ -196,6 +199,8 @@ void tsw_measure_args_free(tsw_measure_t *measure)
         memory_free(measure, &measure->args[i].reference);
     }
     tsw_free(measure->args);
+    tsw_free(measure->inspections);
+    measure->inspections = NULL;
     measure->args = NULL;
     measure->arg_count = 0;
 }

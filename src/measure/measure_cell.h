@@ -61,6 +61,7 @@ struct tsw_measure {
     tsw_eval_t *eval;
     tsw_measure_arg_t *args;
     size_t arg_count;
+    tsw_inspection_t *inspections; /* scratch: one per buffer of an argument */
     tsw_measure_ring_t ring;
     tsw_measure_clock_t clock;
     tsw_kernel_t *reference;

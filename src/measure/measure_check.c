@@ -70,54 +70,58 @@ static void say_fence(const buffer_t *buffer, uint64_t damaged, int64_t first, c
                  buffer->kind, buffer->name, damaged, behind);
 }
 
-static tsw_status_t inspect_fences(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+/* Damaged fences are mended. */
+static tsw_status_t judge_fences(tsw_measure_t *measure, const tsw_inspection_t *item,
+                                 const buffer_t *buffer, char *detail, tsw_err_t *err)
 {
-    const tsw_device_ops_t *ops = measure->dev->ops;
-    tsw_status_t status = TSW_OK;
-    for (size_t i = 0; i < measure->arg_count * BUFFERS_OF_ARG && status == TSW_OK; i++) {
-        buffer_t buffer = buffer_of(measure, i % measure->arg_count, (int)(i / measure->arg_count));
-        uint64_t damaged = 0;
-        int64_t first = 0;
-        if (buffer.memory->total == 0)
-            continue;
-        status = ops->check_fences(measure->dev, buffer.memory, &damaged, &first, err);
-        if (status != TSW_OK || damaged == 0)
-            continue;
-        if (detail[0] == '\0')
-            say_fence(&buffer, damaged, first, detail);
-        status = ops->poison(measure->dev, buffer.memory, true, err);
-    }
-    return status;
+    if (item->damaged == 0)
+        return TSW_OK;
+    if (detail[0] == '\0')
+        say_fence(buffer, item->damaged, item->first, detail);
+    return measure->dev->ops->poison(measure->dev, buffer->memory, true, err);
 }
 
-static tsw_status_t inspect_contents(tsw_measure_t *measure, char *detail, bool *changed_p,
-                                     tsw_err_t *err)
+/* Whether an input or a reference output changed. */
+static bool is_changed(const tsw_measure_t *measure, const tsw_inspection_t *item, size_t at,
+                       int which, char *detail)
 {
-    tsw_status_t status = TSW_OK;
-    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++) {
-        const tsw_measure_arg_t *arg = &measure->args[i];
-        uint64_t input = arg->input_sum, reference = arg->reference_sum;
-        status = sum_of(measure, &arg->input, &input, err);
-        if (status == TSW_OK)
-            status = sum_of(measure, &arg->reference, &reference, err);
-        if (status != TSW_OK || (input == arg->input_sum && reference == arg->reference_sum))
-            continue;
-        *changed_p = true;
-        if (detail[0] == '\0')
-            snprintf(detail, TSW_DETAIL_MAX, "changes %s%s, which it must only read",
-                     input != arg->input_sum ? "the input " : "the reference's copy of ",
-                     arg->arg->name);
-    }
-    return status;
+    const tsw_measure_arg_t *arg = &measure->args[at];
+    bool is_input = which == 1;
+    if (!item->with_sum || item->sum == (is_input ? arg->input_sum : arg->reference_sum))
+        return false;
+    if (detail[0] == '\0')
+        snprintf(detail, TSW_DETAIL_MAX, "changes %s%s, which it must only read",
+                 is_input ? "the input " : "the reference's copy of ", arg->arg->name);
+    return true;
+}
+
+/* Inspection i is that of buffer i / arg_count of argument i % arg_count. */
+static buffer_t buffer_at(const tsw_measure_t *measure, size_t i)
+{
+    return buffer_of(measure, i % measure->arg_count, (int)(i / measure->arg_count));
 }
 
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)
 {
+    const size_t count = measure->arg_count * BUFFERS_OF_ARG;
+    tsw_inspection_t *items = measure->inspections;
     bool changed = false;
     detail[0] = '\0';
-    tsw_status_t status = inspect_fences(measure, detail, err);
-    if (status == TSW_OK)
-        status = inspect_contents(measure, detail, &changed, err);
+    for (size_t i = 0; i < count; i++) {
+        const tsw_memory_t *memory = buffer_at(measure, i).memory;
+        bool is_output = i < measure->arg_count;
+        items[i] =
+            (tsw_inspection_t){.memory = memory, .with_sum = memory->total > 0 && !is_output};
+    }
+    tsw_status_t status = measure->dev->ops->inspect(measure->dev, items, count, err);
+    for (size_t i = 0; i < count && status == TSW_OK; i++) {
+        buffer_t buffer = buffer_at(measure, i);
+        status = judge_fences(measure, &items[i], &buffer, detail, err);
+    }
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
+        changed = is_changed(measure, &items[i], i % measure->arg_count,
+                             (int)(i / measure->arg_count), detail) ||
+                  changed;
     if (status == TSW_OK && changed)
         status = tsw_measure_args_fill(measure, err);
     if (status == TSW_OK && changed)

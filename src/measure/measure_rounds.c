@@ -4,6 +4,9 @@
 #include "measure/policy.h"
 #include "record/roofline.h"
 
+/* A graph holds many launches; none of them takes long. */
+static const double graph_slack_s = 0.1;
+
 /* Rounds of a cell that are run again since the clock was off. */
 static const uint32_t most_redos = 3;
 
@@ -151,7 +154,7 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     bool is_counted_on = wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED;
     tsw_wave_plan_t plan = {
         .lead = is_fixed ? NULL : &rounds->lead,
-        .timeout_s = measure->cell.policy.launch_timeout_s,
+        .timeout_s = measure->cell.policy.launch_timeout_s + graph_slack_s,
         .round = wave->round + (is_counted_on ? measure->cell.policy.warmup_rounds : 0),
     };
     size_t culprit = 0;

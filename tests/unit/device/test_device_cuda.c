@@ -145,6 +145,25 @@ static void test_fill_compare_and_fences_work(void **state)
     assert_int_equal(ops->checksum(dev, &b, &sum_b, &err), TSW_OK);
     assert_int_equal(sum_a, sum_b);
     assert_int_equal(ops->memory_peak(dev), a.total + b.total);
+    uint8_t *last = (uint8_t *)(uintptr_t)(a.address + 2 * 1001 - 1);
+    tsw_memory_t none = {.bytes = 0};
+    tsw_inspection_t items[40];
+    for (size_t i = 0; i < 40; i++) /* more than go at once */
+        items[i] = (tsw_inspection_t){.memory = i % 3 == 0   ? &none
+                                                : i % 3 == 1 ? &a
+                                                             : &b,
+                                      .with_sum = i % 3 == 1};
+    *(uint8_t *)(uintptr_t)(b.base + 5) = 7;
+    ++*last;
+    assert_int_equal(ops->inspect(dev, items, 40, &err), TSW_OK);
+    --*last;
+    *(uint8_t *)(uintptr_t)(b.base + 5) = 0xff;
+    for (size_t i = 0; i < 40; i++) {
+        assert_int_equal(items[i].damaged, i % 3 == 2);
+        assert_true(i % 3 != 2 || items[i].first == -(int64_t)FENCE + 5);
+        assert_true(i % 3 != 1 || items[i].sum != sum_a);
+        assert_true(i % 3 == 1 || items[i].sum == 0);
+    }
     tsw_gaps_t gaps = {.offset = 2 * 1001, .bytes = 11, .period = 16, .count = 3};
     assert_int_equal(ops->check_gaps(dev, &b, &gaps, &damaged, &err), TSW_OK);
     assert_int_equal(damaged, 0);
@@ -562,11 +581,12 @@ static void test_opening_can_fail_anywhere(void **state)
         const char *function;
         int n;
     } places[] = {
-        {"cuDeviceGetCount", 1}, {"cuDeviceGet", 1},      {"cuDeviceGetName", 1},
-        {"cuDeviceGetUuid", 1},  {"cuDeviceTotalMem", 1}, {"cuDevicePrimaryCtxRetain", 1},
-        {"cuCtxSetCurrent", 1},  {"cuStreamCreate", 1},   {"cuEventCreate", 1},
-        {"cuEventCreate", 200},  {"cuMemHostAlloc", 1},   {"cuMemHostGetDevicePointer", 1},
-        {"cuMemAlloc", 1},       {"cuMemAlloc", 2},
+        {"cuDeviceGetCount", 1},  {"cuDeviceGet", 1},      {"cuDeviceGetName", 1},
+        {"cuDeviceGetUuid", 1},   {"cuDeviceTotalMem", 1}, {"cuDevicePrimaryCtxRetain", 1},
+        {"cuCtxSetCurrent", 1},   {"cuStreamCreate", 1},   {"cuEventCreate", 1},
+        {"cuEventCreate", 200},   {"cuMemHostAlloc", 1},   {"cuMemHostGetDevicePointer", 1},
+        {"cuMemAlloc", 1},        {"cuMemAlloc", 2},       {"cuMemAlloc", 3},
+        {"cuMemcpyHtoDAsync", 1},
     };
     for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
         tsw_device_t *dev = NULL;
