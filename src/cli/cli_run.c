@@ -151,7 +151,8 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
         .usage = "JOB -o RUN",
         .summary = "Compiles, verifies and times every config of a job, keeps all samples in "
                    "RUN, and prints the configs to keep. Under mpirun or srun: one rank per GPU.",
-        .notes = "USR1, TERM or INT stop it in an orderly way (exit code 4); --resume goes on.",
+        .notes = "USR1, TERM, INT or HUP stop it in an orderly way (exit code 4); --resume "
+                 "goes on.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,
@@ -170,7 +171,6 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
         tsw_node_name(node, sizeof(node));
         tsw_log_setup(words.level, tsw_comm_size(comm) > 1 ? rank : -1, node);
         args.run.invocation = tsw_buf_text(&invocation);
-        tsw_cli_catch_signals();
         const tsw_status_t status = run(comm, words.items[0], &args, &summary, &err);
         if (rank == 0)
             code = conclude(status, &summary, args.run.run_dir, &err);
@@ -184,6 +184,7 @@ int tsw_cli_run(int argc, char **argv)
 {
     tsw_comm_t *comm = NULL;
     tsw_err_t err = TSW_ERR_INIT;
+    tsw_cli_catch_signals(); /* MPI takes a while to begin */
     const tsw_status_t status = tsw_comm_open(&comm, &err);
     if (status != TSW_OK)
         return (int)tsw_cli_fail("run", status, &err);
