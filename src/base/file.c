@@ -232,6 +232,12 @@ bool tsw_path_is_dir(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+bool tsw_path_is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
 char *tsw_path_join(const char *dir, const char *name)
 {
     tsw_buf_t path = TSW_BUF_INIT;

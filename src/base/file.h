@@ -35,6 +35,7 @@ void tsw_names_fini(tsw_names_t *names);
 
 bool tsw_path_exists(const char *path);
 bool tsw_path_is_dir(const char *path);
+bool tsw_path_is_file(const char *path); /* a regular one, also behind links */
 /* "a" and "b" to "a/b"; heap, tsw_free; NULL when out of memory. */
 char *tsw_path_join(const char *dir, const char *name);
 /* path seen from the root, for those who work in another folder; heap, or NULL. */

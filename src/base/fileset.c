@@ -63,6 +63,9 @@ tsw_status_t tsw_fileset_add_dir(tsw_fileset_t *set, const char *prefix, const c
         } else if (tsw_path_is_dir(path)) {
             tsw_buf_append_text(&name, "/");
             status = tsw_fileset_add_dir(set, tsw_buf_text(&name), path, err);
+        } else if (tsw_path_exists(path) && !tsw_path_is_file(path)) {
+            /* To read a pipe or a device might never end. */
+            status = tsw_err_set(err, TSW_ERR_INPUT, "%s is neither a file nor a folder", path);
         } else {
             status = tsw_file_read(path, &bytes, err);
             if (status == TSW_OK)

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static void add(tsw_fileset_t *set, const char *name, const char *text)
 {
@@ -103,6 +104,23 @@ static void test_dir_when_added_then_recursive_sorted_without_hidden(void **stat
     tsw_fileset_fini(&set);
 }
 
+static void test_dir_when_it_holds_a_pipe_then_refused(void **state)
+{
+    (void)state;
+    tsw_fileset_t set = TSW_FILESET_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    char dir[] = "/tmp/tsw-test-set-XXXXXX";
+    char path[128];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/pipe", dir);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(tsw_fileset_add_dir(&set, "", dir, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "pipe is neither a file nor a folder"));
+    assert_int_equal(set.count, 0);
+    assert_int_equal(tsw_dir_remove(dir, NULL), TSW_OK);
+    tsw_fileset_fini(&set);
+}
+
 static void test_add_when_any_allocation_fails_then_set_stays(void **state)
 {
     (void)state;
@@ -125,6 +143,7 @@ int main(void)
         cmocka_unit_test(test_key_when_anything_differs_then_differs),
         cmocka_unit_test(test_subset_when_prefixed_then_names_without_it),
         cmocka_unit_test(test_dir_when_added_then_recursive_sorted_without_hidden),
+        cmocka_unit_test(test_dir_when_it_holds_a_pipe_then_refused),
         cmocka_unit_test(test_add_when_any_allocation_fails_then_set_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
