@@ -9,7 +9,8 @@ run=$3
 
 show() { printf '+ %s\n' "$*" >&2; "$@"; }
 
-rm -rf "$run"
+# An old run makes room; anything else in that place is refused by `tilesweep run`.
+[ ! -f "$run/plan.json" ] || rm -rf "$run"
 if arch=$("$bin/tilesweep" devices --arch); then
     # Only the architecture that this machine can measure.
     here=$(mktemp "${TMPDIR:-/tmp}/tilesweep-demo.XXXXXX.yaml")
