@@ -397,7 +397,8 @@ static const tsw_field_t measure_fields[] = {
     {"rounds", &rounds_type, false, "20",
      "timed rounds; race: at most so many before its final, 96 when absent"},
     {"warmup", &warmup_type, false, "2", "rounds before them; kept, flagged, never decide"},
-    {"cache", &cache_type, false, "cold", "`cold` flushes the L2 cache before every launch"},
+    {"cache", &cache_type, false, "cold",
+     "`cold`: launches find nothing of theirs in the L2 cache"},
     {"seed", &natural_type, false, "1", "of inputs, orders and all else that is drawn"},
 };
 static const tsw_map_t measure_map = {.title = "measure", FIELDS(measure_fields)};
