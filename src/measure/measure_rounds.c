@@ -4,6 +4,9 @@
 #include "measure/policy.h"
 #include "record/roofline.h"
 
+/* That run to bring the clock up. */
+static const size_t few_configs = 8;
+
 /* A graph holds many launches; none of them takes long. */
 static const double graph_slack_s = 0.1;
 
@@ -14,6 +17,7 @@ static const uint32_t most_redos = 3;
 typedef struct {
     tsw_policy_state_t *policy;
     uint64_t start_ns, duration_ns; /* of the last wave */
+    bool is_warm;
     tsw_shot_t lead;
     tsw_shot_t *shots;
     uint64_t *interval_ns;
@@ -188,6 +192,33 @@ static tsw_status_t try_singles(tsw_measure_t *measure, rounds_t *rounds, const 
     return fire(measure, rounds, &single, done_p, err);
 }
 
+/* While modules were loaded the GPU may have idled, and its clock fallen: candidates run, and are
+ * not kept, until it is up again, for 2 % of the cell's time or 200 ms. */
+static tsw_status_t warm_up(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                            bool *done_p, tsw_err_t *err)
+{
+    const uint64_t long_idle_ns = 500000000, most_ns = 200000000;
+    tsw_wave_t few = *wave;
+    uint64_t start_ns = tsw_measure_now_ns(measure), spent_ns = 0, limit_ns = most_ns;
+    tsw_status_t status = TSW_OK;
+    *done_p = true;
+    if (rounds->is_warm || tsw_measure_is_fixed(measure))
+        return TSW_OK;
+    rounds->is_warm = true;
+    if (start_ns - measure->start_ns - measure->busy_ns < long_idle_ns)
+        return TSW_OK;
+    few.count = wave->count < few_configs ? wave->count : few_configs;
+    few.launches = 1;
+    while (status == TSW_OK && *done_p && spent_ns < limit_ns) {
+        status = fire(measure, rounds, &few, done_p, err);
+        spent_ns = tsw_measure_now_ns(measure) - start_ns;
+        uint64_t rounds_ns = rounds->duration_ns * wave->count / few.count *
+                             (measure->cell.policy.warmup_rounds + measure->cell.policy.rounds);
+        limit_ns = rounds_ns / 50 < most_ns ? rounds_ns / 50 : most_ns;
+    }
+    return status;
+}
+
 /* The clock of the wave just run, against that of the others. What was read before the wave began
  * says nothing about it. */
 static bool is_off(tsw_measure_t *measure, const rounds_t *rounds, const tsw_telemetry_t *telemetry)
@@ -203,7 +234,9 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
                              tsw_err_t *err)
 {
     bool done = false;
-    tsw_status_t status = try_singles(measure, rounds, wave, &done, err);
+    tsw_status_t status = warm_up(measure, rounds, wave, &done, err);
+    if (status == TSW_OK && done)
+        status = try_singles(measure, rounds, wave, &done, err);
     if (status == TSW_OK && done)
         status = fire(measure, rounds, wave, &done, err);
     if (status != TSW_OK || !done)

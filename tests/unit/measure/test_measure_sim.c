@@ -372,6 +372,55 @@ static void test_rounds_at_another_clock_are_run_again(void **state)
     assert_int_equal(script.reading, 15);
 }
 
+/* A device whose clock can be put forward, and that counts its waves. */
+static struct {
+    const tsw_device_ops_t *real;
+    uint64_t shift_ns;
+    uint32_t waves;
+} idle;
+
+static uint64_t shifted_now(const tsw_device_t *dev)
+{
+    return idle.real->now_ns(dev) + idle.shift_ns;
+}
+
+static tsw_status_t counted_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
+                                 const tsw_wave_plan_t *plan, uint64_t *interval_ns,
+                                 size_t *finished_p, tsw_err_t *err)
+{
+    idle.waves++;
+    return idle.real->wave(dev, shots, count, plan, interval_ns, finished_p, err);
+}
+
+static void check_waves(uint64_t idle_ns, uint32_t least, uint32_t most)
+{
+    bench_fini(&bench);
+    bench_init(&bench, args, "k");
+    begin("");
+    idle.real = bench.dev->ops;
+    idle.waves = 0;
+    idle.shift_ns = 0;
+    tsw_device_ops_t ops = *idle.real;
+    ops.now_ns = shifted_now;
+    ops.wave = counted_wave;
+    bench.dev->ops = &ops;
+    add(0);
+    idle.shift_ns = idle_ns;
+    finish();
+    bench.dev->ops = idle.real;
+    assert_in_range(idle.waves, least, most);
+    assert_int_equal(bench.round_count, 6);
+    assert_int_equal(bench.configs[0].sample_count, 6);
+}
+
+static void test_an_idle_gpu_is_warmed_up_first(void **state)
+{
+    (void)state;
+    check_waves(0, 6, 6);
+    check_waves(400000000, 6, 6);
+    check_waves(600000000, 7, 10); /* 2 % of six rounds: one */
+}
+
 static void test_a_cell_without_a_good_config_has_no_rounds(void **state)
 {
     (void)state;
@@ -424,6 +473,7 @@ int main(void)
         TEST(test_fixed_launches_and_verifies_nothing),
         TEST(test_a_budget_ends_a_cell_early),
         TEST(test_rounds_at_another_clock_are_run_again),
+        TEST(test_an_idle_gpu_is_warmed_up_first),
         TEST(test_a_cell_without_a_good_config_has_no_rounds),
         TEST(test_no_memory_is_reported_wherever_it_lacks),
     };
