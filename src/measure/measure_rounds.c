@@ -154,10 +154,11 @@ static void note_singles(tsw_measure_t *measure, const rounds_t *rounds, const t
 static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                          bool *done_p, tsw_err_t *err)
 {
-    bool is_fixed = tsw_measure_is_fixed(measure);
+    /* Other tuners launch what they time, and nothing else: their protocols cost just that. */
+    bool is_led = wave->kind == TSW_WAVE_KIND_CELL && !tsw_measure_is_fixed(measure);
     bool is_counted_on = wave->stage != TSW_STAGE_WARMUP && wave->stage != TSW_STAGE_FIXED;
     tsw_wave_plan_t plan = {
-        .lead = is_fixed ? NULL : &rounds->lead,
+        .lead = is_led ? &rounds->lead : NULL,
         .timeout_s = measure->cell.policy.launch_timeout_s + graph_slack_s,
         .round = wave->round + (is_counted_on ? measure->cell.policy.warmup_rounds : 0),
     };
