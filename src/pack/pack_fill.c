@@ -149,6 +149,21 @@ static void fill_reals(tsw_view_t view, const char *key, double *first, double *
     TSW_ASSERT(valid);
 }
 
+static tsw_status_t fill_distribution(tsw_view_t view, tsw_fill_t *fill, tsw_err_t *err)
+{
+    bool is_normal = tsw_view_has(view, "normal");
+    const char *key = is_normal ? "normal" : "uniform";
+    fill->kind = is_normal ? TSW_FILL_NORMAL : TSW_FILL_UNIFORM;
+    fill_reals(view, key, &fill->a, &fill->b);
+    if (is_normal && fill->b < 0)
+        return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(view, key),
+                             "a normal distribution cannot deviate by %g", fill->b);
+    if (!is_normal && fill->a > fill->b)
+        return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(view, key),
+                             "no number lies between %g and %g", fill->a, fill->b);
+    return TSW_OK;
+}
+
 static tsw_status_t fill_dataset(tsw_view_t view, tsw_fill_t *fill, tsw_err_t *err)
 {
     const char *text = tsw_view_text(view, "dataset");
@@ -168,12 +183,8 @@ static tsw_status_t fill_fill(tsw_view_t view, tsw_fill_t *fill, tsw_err_t *err)
 {
     if (view.node == NULL)
         return TSW_OK;
-    if (tsw_view_has(view, "normal") || tsw_view_has(view, "uniform")) {
-        bool is_normal = tsw_view_has(view, "normal");
-        fill->kind = is_normal ? TSW_FILL_NORMAL : TSW_FILL_UNIFORM;
-        fill_reals(view, is_normal ? "normal" : "uniform", &fill->a, &fill->b);
-        return TSW_OK;
-    }
+    if (tsw_view_has(view, "normal") || tsw_view_has(view, "uniform"))
+        return fill_distribution(view, fill, err);
     if (tsw_view_has(view, "index") || tsw_view_has(view, "sequence")) {
         bool is_index = tsw_view_has(view, "index");
         fill->kind = is_index ? TSW_FILL_INDEX : TSW_FILL_SEQUENCE;

@@ -149,6 +149,8 @@ static void test_bad_packs_say_what_and_where(void **state)
         {"align: 32", "aligned: 32", "unknown key 'aligned' (did you mean 'align'?)"},
         {"role: workspace", "role: worksapce", "(did you mean 'workspace'?)"},
         {"fill: {normal: [0, 0.5]}", "fill: {normal: [0]}", "has 1 entries"},
+        {"fill: {normal: [0, 0.5]}", "fill: {normal: [0, -1]}", "cannot deviate by -1"},
+        {"fill: {normal: [0, 0.5]}", "fill: {uniform: [1, 0]}", "no number lies between 1 and 0"},
         {"fill: {normal: [0, 0.5]}", "fill: {}", "fill has 0 keys, wanted one"},
         {"fill: {normal: [0, 0.5]}", "fill: {normal: [0, 1], offsets: 3}", "fill has 2 keys"},
         {"fill: {normal: [0, 0.5]}", "fill: {gauss: [0, 1]}", "unknown key 'gauss'; fill has"},
