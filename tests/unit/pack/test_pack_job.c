@@ -275,6 +275,35 @@ static void test_defaults_fill_what_is_absent(void **state)
     tsw_job_free(job);
 }
 
+static void test_a_protocol_may_take_the_place_of_the_jobs(void **state)
+{
+    (void)state;
+    static const char yaml[] =
+        "{name: x, archs: [sm_90], measure: {protocol: rounds, objective: p99}, "
+        "packs: [{pack: demo, shapes: [{M: 1, N: 1, D: 1}]}]}";
+    tsw_key_t keys[2];
+    for (int i = 0; i < 2; i++) {
+        tsw_fileset_t files = TSW_FILESET_INIT;
+        tsw_job_t *job = NULL;
+        tsw_err_t err = TSW_ERR_INIT;
+        add(&files, "job.yaml", yaml);
+        add_pack(&files, "demo", tsw_test_pack_text);
+        assert_int_equal(tsw_job_override_protocol(&files, "rase", &err), TSW_ERR_ARG);
+        assert_non_null(strstr(err.text, "no protocol 'rase'"));
+        if (i == 1)
+            assert_int_equal(tsw_job_override_protocol(&files, "race", &err), TSW_OK);
+        assert_int_equal(tsw_job_read(&files, &job, &err), TSW_OK);
+        assert_int_equal(job->policy.protocol, i == 0 ? TSW_PROTOCOL_ROUNDS : TSW_PROTOCOL_RACE);
+        assert_int_equal(job->policy.rounds, i == 0 ? 20 : 96);
+        assert_string_equal(tsw_protocol_name(job->policy.protocol), i == 0 ? "rounds" : "race");
+        assert_string_equal(tsw_objective_name(job->policy.objective), "p99");
+        keys[i] = job->key;
+        tsw_job_free(job);
+        tsw_fileset_fini(&files);
+    }
+    assert_false(tsw_key_equal(keys[0], keys[1]));
+}
+
 static void test_two_folders_with_one_pack_name_are_refused(void **state)
 {
     (void)state;
@@ -383,6 +412,7 @@ int main(void)
         cmocka_unit_test(test_bad_csv_says_where),
         cmocka_unit_test(test_probe_names_every_knob_once),
         cmocka_unit_test(test_defaults_fill_what_is_absent),
+        cmocka_unit_test(test_a_protocol_may_take_the_place_of_the_jobs),
         cmocka_unit_test(test_two_folders_with_one_pack_name_are_refused),
         cmocka_unit_test(test_bad_pack_is_named),
         cmocka_unit_test(test_many_shapes_are_found_once),
