@@ -264,6 +264,22 @@ static tsw_status_t check_file(check_t *check, const char *path, bool sweep, tsw
     return status;
 }
 
+/* Nothing is sealed yet: right in the folder of a run that was stopped early, wrong elsewhere. */
+static tsw_status_t check_empty(check_t *check, const char *run_dir, tsw_err_t *err)
+{
+    char *attempts = tsw_path_join(run_dir, "attempts");
+    if (attempts == NULL)
+        return tsw_err_nomem(err);
+    if (tsw_path_is_dir(attempts)) {
+        tsw_buf_printf(check->report, "%s: a run without any result yet\n", run_dir);
+    } else {
+        tsw_buf_printf(check->report, "%s: neither parts/*/*.h5 nor sweep.h5\n", run_dir);
+        check->faults++;
+    }
+    tsw_free(attempts);
+    return TSW_OK;
+}
+
 static tsw_status_t check_folder(check_t *check, const char *run_dir, tsw_err_t *err)
 {
     tsw_names_t paths = {0};
@@ -276,8 +292,7 @@ static tsw_status_t check_folder(check_t *check, const char *run_dir, tsw_err_t 
     } else if (status == TSW_OK && tsw_path_exists(sweep)) {
         status = check_file(check, sweep, true, err);
     } else if (status == TSW_OK && paths.count == 0) {
-        tsw_buf_printf(check->report, "%s: neither parts/*/*.h5 nor sweep.h5\n", run_dir);
-        check->faults++;
+        status = check_empty(check, run_dir, err);
     }
     tsw_free(sweep);
     tsw_names_fini(&paths);
