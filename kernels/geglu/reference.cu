@@ -1,0 +1,15 @@
+// The same in plain CUDA C++: one thread per element, fp32 throughout.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+extern "C" __global__ void geglu_reference(const DTYPE* X, DTYPE* Y, int M, int N)
+{
+    const long long i = blockIdx.x * 256ll + threadIdx.x;
+    if (i >= (long long)M * N)
+        return;
+    const long long row = i / N * 2 * N;
+    const float g = float(X[row + i % N]);
+    const float u = float(X[row + N + i % N]);
+    const float z = 0.7978845608028654f * (g + 0.044715f * g * g * g);
+    Y[i] = DTYPE(0.5f * g * (1.0f + tanhf(z)) * u);
+}
