@@ -1,0 +1,40 @@
+// The same in plain CUDA C++: one block of 256 threads per row, fp32 throughout.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+constexpr int THREADS = 256;
+
+// The maximum (or sum) of one value per thread.
+template <bool MAXIMUM>
+__device__ float reduce(float value)
+{
+    __shared__ float partial[THREADS];
+    partial[threadIdx.x] = value;
+    __syncthreads();
+    for (int half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half) {
+            float a = partial[threadIdx.x], b = partial[threadIdx.x + half];
+            partial[threadIdx.x] = MAXIMUM ? fmaxf(a, b) : a + b;
+        }
+        __syncthreads();
+    }
+    float result = partial[0];
+    __syncthreads();
+    return result;
+}
+
+extern "C" __global__ void cross_entropy_reference(const DTYPE* X, const int* LABELS, float* LOSS,
+                                                   int M, int V)
+{
+    const long long base = (long long)blockIdx.x * V;
+    float top = -INFINITY;
+    for (int i = threadIdx.x; i < V; i += THREADS)
+        top = fmaxf(top, float(X[base + i]));
+    top = reduce<true>(top);
+    float sum = 0.0f;
+    for (int i = threadIdx.x; i < V; i += THREADS)
+        sum += expf(float(X[base + i]) - top);
+    sum = reduce<false>(sum);
+    if (threadIdx.x == 0)
+        LOSS[blockIdx.x] = top + logf(sum) - float(X[base + LABELS[blockIdx.x]]);
+}
