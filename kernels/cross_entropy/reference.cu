@@ -27,7 +27,7 @@ extern "C" __global__ void cross_entropy_reference(const DTYPE* X, const int* LA
                                                    int M, int V)
 {
     const long long base = (long long)blockIdx.x * V;
-    float top = -INFINITY;
+    float top = float(X[base]);
     for (int i = threadIdx.x; i < V; i += THREADS)
         top = fmaxf(top, float(X[base + i]));
     top = reduce<true>(top);

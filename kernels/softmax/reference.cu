@@ -26,7 +26,7 @@ __device__ float reduce(float value)
 extern "C" __global__ void softmax_reference(const DTYPE* X, DTYPE* Y, int M, int length)
 {
     const long long base = (long long)blockIdx.x * length;
-    float top = -INFINITY;
+    float top = float(X[base]);
     for (int i = threadIdx.x; i < length; i += THREADS)
         top = fmaxf(top, float(X[base + i]));
     top = reduce<true>(top);
