@@ -1,0 +1,126 @@
+// Attention over packed sequences of different lengths, forward, in CUDA Tile C++: for each sequence and
+// head O = softmax(Q K^T / sqrt(D)) V, fp32 throughout but for the operands of the two products.
+//
+// Sequence b has the rows OFFSETS[b] up to OFFSETS[b + 1]; it may have none. Q and O are T x H x D, K and
+// V are T x HK x D; `group` heads of Q share one of K and V. With FLAG_CAUSAL a query sees the keys up to
+// its own position. A block has TILE_M queries of one head of one sequence and walks over its keys,
+// TILE_N at a time, with a running maximum and sum: first the tiles that all of its queries see whole,
+// then those that need a mask.
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_tile.h>
+
+namespace ct = cuda::tiles;
+
+constexpr int D = DIM_D;
+constexpr float LOG2_E = 1.4426950408889634f;
+
+// Loads that the compiler starts ahead: a value is needed only after its weights. Without these, keys and
+// values have one buffer each, and a block alone on its multiprocessor waits.
+constexpr int KEY_LATENCY = 2;
+constexpr int VALUE_LATENCY = 4;
+
+constexpr float LOWEST = -1e30f; // below every score; exp2 of it is 0, and no difference of two is a NaN
+
+using scores_t = ct::tile<float, ct::shape<TILE_M, TILE_N>>;
+using column_t = ct::tile<float, ct::shape<TILE_M, 1>>;
+using output_t = ct::tile<float, ct::shape<TILE_M, D>>;
+using keys = ct::integral_constant<1>;
+
+// What a block knows after some tiles of keys. The maximum is in units of the exponent of exp2.
+struct state {
+    column_t top;
+    column_t total;
+    output_t output;
+};
+
+// One more tile of keys. Each query sees a key of its first tile, so that the weights of the keys that
+// it does not see, with the score LOWEST, are 0.
+template <typename Value>
+__tile__ void add_tile(state& s, scores_t scores, Value value, float scale)
+{
+    auto top = ct::max(s.top, ct::reduce_max(scores, keys{}) * scale);
+    auto weight = ct::exp2(scores * scale - top);
+    auto correction = ct::exp2(s.top - top);
+    s.total = s.total * correction + ct::sum(weight, keys{});
+    s.output = ct::mma(ct::element_cast<DTYPE>(weight), value, s.output * correction);
+    s.top = top;
+}
+
+// True where the query of the row sees the key of the column.
+__tile__ auto seen(int first_query, int first_key, int S)
+{
+    auto key = first_key + ct::reshape<ct::shape<1, TILE_N>>(ct::iota<ct::tile<int, ct::shape<TILE_N>>>());
+    auto last = ct::full<ct::tile<int, ct::shape<TILE_M, 1>>>(S - 1);
+    if constexpr (FLAG_CAUSAL)
+        last = ct::min(last, first_query + ct::reshape<ct::shape<TILE_M, 1>>(
+                                               ct::iota<ct::tile<int, ct::shape<TILE_M>>>()));
+    return key <= last;
+}
+
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
+__tile_global__ void fmha_varlen(const DTYPE* __restrict__ Q, const DTYPE* __restrict__ K,
+                                 const DTYPE* __restrict__ V, const int* __restrict__ OFFSETS,
+                                 DTYPE* __restrict__ O, int B, int H, int HK, int group, float scale)
+{
+    Q = ct::assume_aligned<16>(Q);
+    K = ct::assume_aligned<16>(K);
+    V = ct::assume_aligned<16>(V);
+    O = ct::assume_aligned<16>(O);
+    scale = scale * LOG2_E; // exp2 is cheaper than exp
+
+    // The sequence of this block, and the tile in it. There are as many blocks as tiles in the worst case:
+    // some find none.
+    int left = ct::bid().x;
+    int head = ct::bid().y;
+    int tile = 0;
+    int begin = 0;
+    int S = 0;
+    for (int b = 0; b < B; ++b) {
+        int from = OFFSETS[b];
+        int length = OFFSETS[b + 1] - from;
+        int tiles = (length + TILE_M - 1) / TILE_M;
+        bool here = left >= 0 && left < tiles;
+        tile = here ? left : tile;
+        begin = here ? from : begin;
+        S = here ? length : S;
+        left -= tiles;
+    }
+    if (S == 0)
+        return;
+
+    // The heads lie side by side in a row: each is a column of tiles.
+    long long row = begin;
+    auto many = ct::extents{S, H * D};
+    auto few = ct::extents{S, HK * D};
+    auto q = ct::partition_view{ct::tensor_span{Q + row * H * D, many}, ct::shape<TILE_M, D>{}};
+    auto k = ct::partition_view{ct::tensor_span{K + row * HK * D, few}, ct::shape<TILE_N, D>{}};
+    auto v = ct::partition_view{ct::tensor_span{V + row * HK * D, few}, ct::shape<TILE_N, D>{}};
+    auto o = ct::partition_view{ct::tensor_span{O + row * H * D, many}, ct::shape<TILE_M, D>{}};
+    int shared_head = head / group;
+    int steps = (S + TILE_N - 1) / TILE_N;
+    int whole = S / TILE_N;
+    if constexpr (FLAG_CAUSAL) {
+        int reach = (tile * TILE_M + TILE_M + TILE_N - 1) / TILE_N;
+        steps = reach < steps ? reach : steps;
+        whole = (tile * TILE_M + 1) / TILE_N;
+    }
+
+    auto query = q.load_masked(tile, head);
+    state s{ct::full<column_t>(LOWEST), ct::full<column_t>(0.0f), ct::full<output_t>(0.0f)};
+    auto zero = ct::full<scores_t>(0.0f);
+    for (int i = 0; i < whole; ++i) {
+        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i, shared_head);
+        [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value = v.load_masked(i, shared_head);
+        add_tile(s, ct::mma(query, ct::transpose(key), zero), value, scale);
+    }
+    for (int i = whole; i < steps; ++i) {
+        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i, shared_head);
+        [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value = v.load_masked(i, shared_head);
+        auto scores = ct::mma(query, ct::transpose(key), zero);
+        auto hidden = ct::full<scores_t>(LOWEST);
+        add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
+    }
+    auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, ct::round_subnormals_to_zero_t{});
+    o.store_masked(ct::element_cast<DTYPE>(result), tile, head);
+}
