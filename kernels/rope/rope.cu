@@ -11,7 +11,7 @@ namespace ct = cuda::tiles;
 static_assert(DIM_D % 2 == 0, "rope turns pairs: the head dim D must be even");
 
 constexpr int HALF = DIM_D / 2;
-constexpr int HEADS = 8; // of one position, per step
+constexpr int HEADS = 8; // of each position, per step
 
 template <int N>
 __tile__ constexpr int next_power_of_two()
@@ -24,6 +24,10 @@ __tile__ constexpr int next_power_of_two()
 
 constexpr int WIDTH = next_power_of_two<HALF>();
 
+// Positions per step: 1024 elements of each half, so that enough loads are on their way,
+// and no more than the registers of eight blocks bear.
+constexpr int POSITIONS = WIDTH < 128 ? 128 / WIDTH : 1;
+
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
 __tile_global__ void rope(const DTYPE* X, DTYPE* Y, const float* __restrict__ COS, const float* __restrict__ SIN, int S, int H)
 {
@@ -35,13 +39,13 @@ __tile_global__ void rope(const DTYPE* X, DTYPE* Y, const float* __restrict__ CO
     ct::integral_constant<HALF> half;
     auto heads = ct::extents{S, H, 2_ic, half};
     auto angles = ct::extents{S, 1_ic, 1_ic, half};
-    auto x = ct::partition_view{ct::tensor_span{X, heads}, ct::shape<1, HEADS, 1, WIDTH>{}};
-    auto y = ct::partition_view{ct::tensor_span{Y, heads}, ct::shape<1, HEADS, 1, WIDTH>{}};
-    auto cosines = ct::partition_view{ct::tensor_span{COS, angles}, ct::shape<1, 1, 1, WIDTH>{}};
-    auto sines = ct::partition_view{ct::tensor_span{SIN, angles}, ct::shape<1, 1, 1, WIDTH>{}};
+    auto x = ct::partition_view{ct::tensor_span{X, heads}, ct::shape<POSITIONS, HEADS, 1, WIDTH>{}};
+    auto y = ct::partition_view{ct::tensor_span{Y, heads}, ct::shape<POSITIONS, HEADS, 1, WIDTH>{}};
+    auto cosines = ct::partition_view{ct::tensor_span{COS, angles}, ct::shape<POSITIONS, 1, 1, WIDTH>{}};
+    auto sines = ct::partition_view{ct::tensor_span{SIN, angles}, ct::shape<POSITIONS, 1, 1, WIDTH>{}};
 
     int groups = (H + HEADS - 1) / HEADS;
-    int count = S * groups;
+    int count = (S + POSITIONS - 1) / POSITIONS * groups;
     int first = ct::bid().x;
     int stride = ct::num_blocks().x;
     for (int i = first; i < count; i += stride) {
