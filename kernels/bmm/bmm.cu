@@ -1,9 +1,9 @@
 // C = A B for every matrix of a batch, in CUDA Tile C++, fp32 accumulation.
 //
-// A is G x M x K, B is G x K x N, C is G x M x N, row-major. Every row starts at a multiple of 16 bytes,
-// so a row of n elements occupies padded(n): ragged sizes take the same path as round ones. Padding
-// columns of A meet rows of B that do not exist and read as zero, so A's padding must be finite; C's
-// padding columns get the product with B's.
+// A is G x M x K, B is G x K x N, C is G x M x N, row-major. Every row starts at a multiple of 16
+// bytes, so a row of n elements occupies padded(n): ragged sizes take the same path as round ones.
+// Padding columns of A meet rows of B that do not exist and read as zero, so A's padding must be
+// finite; C's padding columns get the product with B's.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -18,9 +18,10 @@ __tile__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
-__tile_global__ void bmm(const DTYPE* __restrict__ A, const DTYPE* __restrict__ B,
-                         DTYPE* __restrict__ C, int G, int M, int N, int K)
+extern "C"
+    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
+    bmm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B, DTYPE *__restrict__ C, int G,
+        int M, int N, int K)
 {
     A = ct::assume_aligned<16>(A);
     B = ct::assume_aligned<16>(B);
@@ -32,8 +33,8 @@ __tile_global__ void bmm(const DTYPE* __restrict__ A, const DTYPE* __restrict__ 
     auto c = ct::partition_view{ct::tensor_span{C, ct::extents{G, M, padded(N)}},
                                 ct::shape<1, TILE_M, TILE_N>{}};
 
-    // The tile of this block: the tiles of one matrix lie together; in it down the rows of a group, then
-    // to the next column. The last group may be lower than the others.
+    // The tile of this block: the tiles of one matrix lie together; in it down the rows of a group,
+    // then to the next column. The last group may be lower than the others.
     int tiles_m = (M + TILE_M - 1) / TILE_M;
     int tiles_n = (N + TILE_N - 1) / TILE_N;
     int matrix = ct::bid().x / (tiles_m * tiles_n);
@@ -48,8 +49,9 @@ __tile_global__ void bmm(const DTYPE* __restrict__ A, const DTYPE* __restrict__ 
     int steps = (K + TILE_K - 1) / TILE_K;
     auto sum = ct::full<ct::tile<float, ct::shape<TILE_M, TILE_N>>>(0.0f);
     for (int t = 0; t < steps; ++t)
-        sum = ct::mma(ct::reshape<ct::shape<TILE_M, TILE_K>>(a.load_masked(matrix, row, t)),
-                      ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(matrix, t, column)), sum);
+        sum =
+            ct::mma(ct::reshape<ct::shape<TILE_M, TILE_K>>(a.load_masked(matrix, row, t)),
+                    ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(matrix, t, column)), sum);
     auto result = ct::reshape<ct::shape<1, TILE_M, TILE_N>>(ct::element_cast<DTYPE>(sum));
     c.store_masked(result, matrix, row, column);
 }

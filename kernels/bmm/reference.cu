@@ -1,5 +1,5 @@
-// The same products and the same arguments in plain CUDA C++, one matrix per blockIdx.y: 64 x 64 tiles in shared memory, 4 x 4
-// elements per thread, fp32 accumulation in the order of k.
+// The same products and the same arguments in plain CUDA C++, one matrix per blockIdx.y: 64 x 64
+// tiles in shared memory, 4 x 4 elements per thread, fp32 accumulation in the order of k.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -15,7 +15,7 @@ __device__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" __global__ void bmm_reference(const DTYPE* A, const DTYPE* B, DTYPE* C, int G, int M,
+extern "C" __global__ void bmm_reference(const DTYPE *A, const DTYPE *B, DTYPE *C, int G, int M,
                                          int N, int K)
 {
     __shared__ float a[STEP][TILE + 1];

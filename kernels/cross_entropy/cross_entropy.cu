@@ -1,11 +1,13 @@
-// LOSS = log(sum(exp(X))) - X[label] for each row of V elements, in CUDA Tile C++, fp32 throughout. A
-// fixed number of blocks walks over all rows. A row is read once, block by block, with a running
+// LOSS = log(sum(exp(X))) - X[label] for each row of V elements, in CUDA Tile C++, fp32 throughout.
+// A fixed number of blocks walks over all rows. A row is read once, block by block, with a running
 // maximum and a sum that is corrected as the maximum grows.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;
+
+using to_zero = ct::round_subnormals_to_zero_t; // exp2 is several times as long with subnormals
 
 constexpr int BLOCK = 2048;
 constexpr int ROW_ELEMENTS = 16 / sizeof(DTYPE);
@@ -17,11 +19,11 @@ using padding = ct::view_padding_negative_inf_t;
 using columns = ct::integral_constant<1>;
 
 template <typename Size>
-__tile__ void lose(const DTYPE* X, const int* LABELS, float* LOSS, int M, Size V)
+__tile__ void lose(const DTYPE *X, const int *LABELS, float *LOSS, int M, Size V)
 {
     auto x = ct::partition_view{ct::tensor_span{X, ct::extents{M, V}}, ct::shape<1, BLOCK>{}};
-    auto loss = ct::partition_view{ct::tensor_span{LOSS, ct::extents{M, ct::integral_constant<1>{}}},
-                                   ct::shape<1, 1>{}};
+    auto loss = ct::partition_view{
+        ct::tensor_span{LOSS, ct::extents{M, ct::integral_constant<1>{}}}, ct::shape<1, 1>{}};
     int blocks = (V + BLOCK - 1) / BLOCK;
     int first = ct::bid().x;
     int stride = ct::num_blocks().x;
@@ -29,11 +31,12 @@ __tile__ void lose(const DTYPE* X, const int* LABELS, float* LOSS, int M, Size V
         // The first block always has elements of the row, so the maximum is finite from there on.
         auto value = ct::element_cast<float>(x.load_masked(padding{}, row, 0)) * LOG2_E;
         auto top = ct::reduce_max(value, columns{});
-        auto total = ct::sum(ct::exp2(value - top), columns{});
+        auto total = ct::sum(ct::exp2(value - top, to_zero{}), columns{});
         for (int i = 1; i < blocks; ++i) {
             auto next = ct::element_cast<float>(x.load_masked(padding{}, row, i)) * LOG2_E;
             auto higher = ct::max(top, ct::reduce_max(next, columns{}));
-            total = total * ct::exp2(top - higher) + ct::sum(ct::exp2(next - higher), columns{});
+            total = total * ct::exp2(top - higher, to_zero{}) +
+                    ct::sum(ct::exp2(next - higher, to_zero{}), columns{});
             top = higher;
         }
         long long place = (long long)row * V + LABELS[row];
@@ -42,9 +45,9 @@ __tile__ void lose(const DTYPE* X, const int* LABELS, float* LOSS, int M, Size V
     }
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
-__tile_global__ void cross_entropy(const DTYPE* __restrict__ X, const int* __restrict__ LABELS,
-                                   float* __restrict__ LOSS, int M, int V)
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void
+cross_entropy(const DTYPE *__restrict__ X, const int *__restrict__ LABELS, float *__restrict__ LOSS,
+              int M, int V)
 {
     X = ct::assume_aligned<16>(X);
     LOSS = ct::assume_aligned<16>(LOSS);

@@ -5,8 +5,7 @@
 constexpr int THREADS = 256;
 
 // The maximum (or sum) of one value per thread.
-template <bool MAXIMUM>
-__device__ float reduce(float value)
+template <bool MAXIMUM> __device__ float reduce(float value)
 {
     __shared__ float partial[THREADS];
     partial[threadIdx.x] = value;
@@ -23,7 +22,7 @@ __device__ float reduce(float value)
     return result;
 }
 
-extern "C" __global__ void cross_entropy_reference(const DTYPE* X, const int* LABELS, float* LOSS,
+extern "C" __global__ void cross_entropy_reference(const DTYPE *X, const int *LABELS, float *LOSS,
                                                    int M, int V)
 {
     const long long base = (long long)blockIdx.x * V;

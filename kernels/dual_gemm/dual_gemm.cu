@@ -1,15 +1,17 @@
-// Y = silu(X G) * (X U) in CUDA Tile C++: the first half of a SwiGLU layer without its two intermediate
-// matrices. Both products share the tile of X; fp32 accumulation.
+// Y = silu(X G) * (X U) in CUDA Tile C++: the first half of a SwiGLU layer without its two
+// intermediate matrices. Both products share the tile of X; fp32 accumulation.
 //
-// X is M x K, the weights G and U are stored N x K as linear layers keep them, Y is M x N, row-major.
-// Every row starts at a multiple of 16 bytes, so a row of n elements occupies padded(n): ragged sizes
-// take the same path as round ones. The padding of the inputs is never read; that of Y is written as
-// zero.
+// X is M x K, the weights G and U are stored N x K as linear layers keep them, Y is M x N,
+// row-major. Every row starts at a multiple of 16 bytes, so a row of n elements occupies padded(n):
+// ragged sizes take the same path as round ones. The padding of the inputs is never read; that of Y
+// is written as zero.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;
+
+using to_zero = ct::round_subnormals_to_zero_t; // exp2 is several times as long with subnormals
 
 constexpr int ROW_ELEMENTS = 16 / sizeof(DTYPE);
 constexpr int GROUP = 8; // rows of tiles that share the weights while these are in L2
@@ -21,19 +23,21 @@ __tile__ int padded(int n)
 }
 
 // Rows of `columns` elements that start `pitch` elements apart.
-template <typename Size>
-__tile__ auto layout(int rows, Size columns, Size pitch)
+template <typename Size> __tile__ auto layout(int rows, Size columns, Size pitch)
 {
     return ct::layout_strided_mapping{ct::extents{rows, columns},
                                       ct::strides{pitch, ct::integral_constant<1>{}}};
 }
 
-__tile__ void multiply(const DTYPE* X, const DTYPE* G, const DTYPE* U, DTYPE* Y, int M, int N, int K,
-                       int pitch)
+__tile__ void multiply(const DTYPE *X, const DTYPE *G, const DTYPE *U, DTYPE *Y, int M, int N,
+                       int K, int pitch)
 {
-    auto x = ct::partition_view{ct::tensor_span{X, layout(M, K, pitch)}, ct::shape<TILE_M, TILE_K>{}};
-    auto g = ct::partition_view{ct::tensor_span{G, layout(N, K, pitch)}, ct::shape<TILE_N, TILE_K>{}};
-    auto u = ct::partition_view{ct::tensor_span{U, layout(N, K, pitch)}, ct::shape<TILE_N, TILE_K>{}};
+    auto x =
+        ct::partition_view{ct::tensor_span{X, layout(M, K, pitch)}, ct::shape<TILE_M, TILE_K>{}};
+    auto g =
+        ct::partition_view{ct::tensor_span{G, layout(N, K, pitch)}, ct::shape<TILE_N, TILE_K>{}};
+    auto u =
+        ct::partition_view{ct::tensor_span{U, layout(N, K, pitch)}, ct::shape<TILE_N, TILE_K>{}};
     auto y = ct::partition_view{ct::tensor_span{Y, ct::extents{M, padded(N)}},
                                 ct::shape<TILE_M, TILE_N>{}};
 
@@ -57,25 +61,26 @@ __tile__ void multiply(const DTYPE* X, const DTYPE* G, const DTYPE* U, DTYPE* Y,
         gate = ct::mma(value, ct::transpose(g.load_masked(column, t)), gate);
         up = ct::mma(value, ct::transpose(u.load_masked(column, t)), up);
     }
-    auto power = ct::exp2(gate * -LOG2_E); // infinite where the gate is far below 0: silu is then -0
-    auto silu = ct::div(gate, 1.0f + power, ct::round_approximate_t{},
-                        ct::round_subnormals_to_zero_t{});
+    auto power = ct::exp2(gate * -LOG2_E,
+                          to_zero{}); // infinite where the gate is far below 0: silu is then -0
+    auto silu = ct::div(gate, 1.0f + power, ct::round_approximate_t{}, to_zero{});
     y.store_masked(ct::element_cast<DTYPE>(silu * up), row, column);
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
-__tile_global__ void dual_gemm(const DTYPE* __restrict__ X, const DTYPE* __restrict__ G,
-                               const DTYPE* __restrict__ U, DTYPE* __restrict__ Y, int M, int N,
-                               int K)
+extern "C"
+    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
+    dual_gemm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ G, const DTYPE *__restrict__ U,
+              DTYPE *__restrict__ Y, int M, int N, int K)
 {
     X = ct::assume_aligned<16>(X);
     G = ct::assume_aligned<16>(G);
     U = ct::assume_aligned<16>(U);
     Y = ct::assume_aligned<16>(Y);
-    // The product tells the compiler that rows end at 16 bytes, so that archs without TMA need no mask
-    // for each element; an assumption would leak into the other branch.
+    // The product tells the compiler that rows end at 16 bytes, so that archs without TMA need no
+    // mask for each element; an assumption would leak into the other branch.
     if (K % ROW_ELEMENTS == 0)
-        multiply(X, G, U, Y, M, N, K / ROW_ELEMENTS * ROW_ELEMENTS, K / ROW_ELEMENTS * ROW_ELEMENTS);
+        multiply(X, G, U, Y, M, N, K / ROW_ELEMENTS * ROW_ELEMENTS,
+                 K / ROW_ELEMENTS * ROW_ELEMENTS);
     else
         multiply(X, G, U, Y, M, N, K, padded(K));
 }

@@ -15,8 +15,8 @@ __device__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" __global__ void dual_gemm_reference(const DTYPE* X, const DTYPE* G, const DTYPE* U,
-                                               DTYPE* Y, int M, int N, int K)
+extern "C" __global__ void dual_gemm_reference(const DTYPE *X, const DTYPE *G, const DTYPE *U,
+                                               DTYPE *Y, int M, int N, int K)
 {
     __shared__ float x_tile[STEP][TILE + 1];
     __shared__ float g_tile[STEP][TILE + 1];

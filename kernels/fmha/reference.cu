@@ -1,13 +1,13 @@
-// The same in plain CUDA C++, fp32 throughout: a block has 16 queries of one head and walks over the
-// keys, 16 at a time, with a running maximum and sum. Thread (r, c) has the score of query r and key c,
-// and every 16th element of query r's output.
+// The same in plain CUDA C++, fp32 throughout: a block has 16 queries of one head and walks over
+// the keys, 16 at a time, with a running maximum and sum. Thread (r, c) has the score of query r
+// and key c, and every 16th element of query r's output.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 constexpr int D = DIM_D;
 constexpr int SIDE = 16;
 
-extern "C" __global__ void fmha_reference(const DTYPE* Q, const DTYPE* K, const DTYPE* V, DTYPE* O,
+extern "C" __global__ void fmha_reference(const DTYPE *Q, const DTYPE *K, const DTYPE *V, DTYPE *O,
                                           int B, int H, int HK, int S, int group, float scale)
 {
     __shared__ float query[SIDE][D + 1];
@@ -19,10 +19,10 @@ extern "C" __global__ void fmha_reference(const DTYPE* Q, const DTYPE* K, const 
     const int c = threadIdx.x % SIDE;
     const int r = threadIdx.x / SIDE;
     const int row = first + r;
-    const DTYPE* q = Q + (long long)head * S * D;
+    const DTYPE *q = Q + (long long)head * S * D;
     const long long shared_head = head / H * HK + head % H / group;
-    const DTYPE* k = K + shared_head * S * D;
-    const DTYPE* v = V + shared_head * S * D;
+    const DTYPE *k = K + shared_head * S * D;
+    const DTYPE *v = V + shared_head * S * D;
 
     for (int i = c; i < D; i += SIDE)
         query[r][i] = row < S ? float(q[(long long)row * D + i]) * scale : 0.0f;

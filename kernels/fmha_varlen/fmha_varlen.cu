@@ -1,11 +1,12 @@
-// Attention over packed sequences of different lengths, forward, in CUDA Tile C++: for each sequence and
-// head O = softmax(Q K^T / sqrt(D)) V, fp32 throughout but for the operands of the two products.
+// Attention over packed sequences of different lengths, forward, in CUDA Tile C++: for each
+// sequence and head O = softmax(Q K^T / sqrt(D)) V, fp32 throughout but for the operands of the two
+// products.
 //
-// Sequence b has the rows OFFSETS[b] up to OFFSETS[b + 1]; it may have none. Q and O are T x H x D, K and
-// V are T x HK x D; `group` heads of Q share one of K and V. With FLAG_CAUSAL a query sees the keys up to
-// its own position. A block has TILE_M queries of one head of one sequence and walks over its keys,
-// TILE_N at a time, with a running maximum and sum: first the tiles that all of its queries see whole,
-// then those that need a mask.
+// Sequence b has the rows OFFSETS[b] up to OFFSETS[b + 1]; it may have none. Q and O are T x H x D,
+// K and V are T x HK x D; `group` heads of Q share one of K and V. With FLAG_CAUSAL a query sees
+// the keys up to its own position. A block has TILE_M queries of one head of one sequence and walks
+// over its keys, TILE_N at a time, with a running maximum and sum: first the tiles that all of its
+// queries see whole, then those that need a mask.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -15,17 +16,19 @@ namespace ct = cuda::tiles;
 constexpr int D = DIM_D;
 constexpr float LOG2_E = 1.4426950408889634f;
 
-// Loads that the compiler starts ahead: a value is needed only after its weights. Without these, keys and
-// values have one buffer each, and a block alone on its multiprocessor waits.
+// Loads that the compiler starts ahead: a value is needed only after its weights. Without these,
+// keys and values have one buffer each, and a block alone on its multiprocessor waits.
 constexpr int KEY_LATENCY = 2;
 constexpr int VALUE_LATENCY = 4;
 
-constexpr float LOWEST = -1e30f; // below every score; exp2 of it is 0, and no difference of two is a NaN
+constexpr float LOWEST =
+    -1e30f; // below every score; exp2 of it is 0, and no difference of two is a NaN
 
 using scores_t = ct::tile<float, ct::shape<TILE_M, TILE_N>>;
 using column_t = ct::tile<float, ct::shape<TILE_M, 1>>;
 using output_t = ct::tile<float, ct::shape<TILE_M, D>>;
 using keys = ct::integral_constant<1>;
+using to_zero = ct::round_subnormals_to_zero_t; // exp2 is several times as long with subnormals
 
 // What a block knows after some tiles of keys. The maximum is in units of the exponent of exp2.
 struct state {
@@ -34,14 +37,14 @@ struct state {
     output_t output;
 };
 
-// One more tile of keys. Each query sees a key of its first tile, so that the weights of the keys that
-// it does not see, with the score LOWEST, are 0.
+// One more tile of keys. Each query sees a key of its first tile, so that the weights of the keys
+// that it does not see, with the score LOWEST, are 0.
 template <typename Value>
-__tile__ void add_tile(state& s, scores_t scores, Value value, float scale)
+__tile__ void add_tile(state &s, scores_t scores, Value value, float scale)
 {
     auto top = ct::max(s.top, ct::reduce_max(scores, keys{}) * scale);
-    auto weight = ct::exp2(scores * scale - top);
-    auto correction = ct::exp2(s.top - top);
+    auto weight = ct::exp2(scores * scale - top, to_zero{});
+    auto correction = ct::exp2(s.top - top, to_zero{});
     s.total = s.total * correction + ct::sum(weight, keys{});
     s.output = ct::mma(ct::element_cast<DTYPE>(weight), value, s.output * correction);
     s.top = top;
@@ -50,7 +53,8 @@ __tile__ void add_tile(state& s, scores_t scores, Value value, float scale)
 // True where the query of the row sees the key of the column.
 __tile__ auto seen(int first_query, int first_key, int S)
 {
-    auto key = first_key + ct::reshape<ct::shape<1, TILE_N>>(ct::iota<ct::tile<int, ct::shape<TILE_N>>>());
+    auto key =
+        first_key + ct::reshape<ct::shape<1, TILE_N>>(ct::iota<ct::tile<int, ct::shape<TILE_N>>>());
     auto last = ct::full<ct::tile<int, ct::shape<TILE_M, 1>>>(S - 1);
     if constexpr (FLAG_CAUSAL)
         last = ct::min(last, first_query + ct::reshape<ct::shape<TILE_M, 1>>(
@@ -58,10 +62,11 @@ __tile__ auto seen(int first_query, int first_key, int S)
     return key <= last;
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
-__tile_global__ void fmha_varlen(const DTYPE* __restrict__ Q, const DTYPE* __restrict__ K,
-                                 const DTYPE* __restrict__ V, const int* __restrict__ OFFSETS,
-                                 DTYPE* __restrict__ O, int B, int H, int HK, int group, float scale)
+extern "C"
+    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
+    fmha_varlen(const DTYPE *__restrict__ Q, const DTYPE *__restrict__ K,
+                const DTYPE *__restrict__ V, const int *__restrict__ OFFSETS, DTYPE *__restrict__ O,
+                int B, int H, int HK, int group, float scale)
 {
     Q = ct::assume_aligned<16>(Q);
     K = ct::assume_aligned<16>(K);
@@ -69,8 +74,8 @@ __tile_global__ void fmha_varlen(const DTYPE* __restrict__ Q, const DTYPE* __res
     O = ct::assume_aligned<16>(O);
     scale = scale * LOG2_E; // exp2 is cheaper than exp
 
-    // The sequence of this block, and the tile in it. There are as many blocks as tiles in the worst case:
-    // some find none.
+    // The sequence of this block, and the tile in it. There are as many blocks as tiles in the
+    // worst case: some find none.
     int left = ct::bid().x;
     int head = ct::bid().y;
     int tile = 0;
@@ -121,6 +126,6 @@ __tile_global__ void fmha_varlen(const DTYPE* __restrict__ Q, const DTYPE* __res
         auto hidden = ct::full<scores_t>(LOWEST);
         add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
     }
-    auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, ct::round_subnormals_to_zero_t{});
+    auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, to_zero{});
     o.store_masked(ct::element_cast<DTYPE>(result), tile, head);
 }

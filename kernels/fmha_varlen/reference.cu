@@ -1,14 +1,14 @@
-// The same in plain CUDA C++, fp32 throughout: a block has 16 queries of one head, blockIdx.y, of one
-// sequence, blockIdx.z, and walks over the keys, 16 at a time, with a running maximum and sum. Thread (r, c) has the score of query r and key c,
-// and every 16th element of query r's output.
+// The same in plain CUDA C++, fp32 throughout: a block has 16 queries of one head, blockIdx.y, of
+// one sequence, blockIdx.z, and walks over the keys, 16 at a time, with a running maximum and sum.
+// Thread (r, c) has the score of query r and key c, and every 16th element of query r's output.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 constexpr int D = DIM_D;
 constexpr int SIDE = 16;
 
-extern "C" __global__ void fmha_varlen_reference(const DTYPE* Q, const DTYPE* K, const DTYPE* V,
-                                                 const int* OFFSETS, DTYPE* O, int B, int H, int HK,
+extern "C" __global__ void fmha_varlen_reference(const DTYPE *Q, const DTYPE *K, const DTYPE *V,
+                                                 const int *OFFSETS, DTYPE *O, int B, int H, int HK,
                                                  int group, float scale)
 {
     __shared__ float query[SIDE][D + 1];
@@ -23,9 +23,9 @@ extern "C" __global__ void fmha_varlen_reference(const DTYPE* Q, const DTYPE* K,
     const int r = threadIdx.x / SIDE;
     const int row = first + r;
     const int head = blockIdx.y;
-    const DTYPE* q = Q + (begin * H + head) * D;
-    const DTYPE* k = K + (begin * HK + head / group) * D;
-    const DTYPE* v = V + (begin * HK + head / group) * D;
+    const DTYPE *q = Q + (begin * H + head) * D;
+    const DTYPE *k = K + (begin * HK + head / group) * D;
+    const DTYPE *v = V + (begin * HK + head / group) * D;
     O += (begin * H + head) * D;
 
     for (int i = c; i < D; i += SIDE)

@@ -1,5 +1,5 @@
-// The same and with the same arguments in plain CUDA C++: 64 x 64 tiles in shared memory, 4 x 4 elements
-// per thread, scaled as they are loaded, fp32 accumulation in the order of k.
+// The same and with the same arguments in plain CUDA C++: 64 x 64 tiles in shared memory, 4 x 4
+// elements per thread, scaled as they are loaded, fp32 accumulation in the order of k.
 #include <cuda_bf16.h>
 #include <cuda_fp8.h>
 
@@ -15,8 +15,8 @@ __device__ int padded(int n, int elements)
     return (n + elements - 1) / elements * elements;
 }
 
-extern "C" __global__ void fp8_gemm_reference(const DTYPE* A, const DTYPE* B, const float* A_SCALE,
-                                              const float* B_SCALE, __nv_bfloat16* C, int M, int N,
+extern "C" __global__ void fp8_gemm_reference(const DTYPE *A, const DTYPE *B, const float *A_SCALE,
+                                              const float *B_SCALE, __nv_bfloat16 *C, int M, int N,
                                               int K)
 {
     __shared__ float a[STEP][TILE + 1];

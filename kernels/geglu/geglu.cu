@@ -1,22 +1,26 @@
-// Y = gelu(G) * U, element by element, in CUDA Tile C++. X has rows of 2 N elements: N of G, then N of
-// U, as one matmul leaves them. gelu(g) = g / 2 * (1 + tanh(z)), z = sqrt(2 / pi) * (g + 0.044715 g^3),
-// which is g / (1 + exp(-2 z)). A fixed number of blocks walks over all pieces of all rows.
+// Y = gelu(G) * U, element by element, in CUDA Tile C++. X has rows of 2 N elements: N of G, then N
+// of U, as one matmul leaves them. gelu(g) = g / 2 * (1 + tanh(z)), z = sqrt(2 / pi) * (g +
+// 0.044715 g^3), which is g / (1 + exp(-2 z)). A fixed number of blocks walks over all pieces of
+// all rows.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;
 
+using to_zero = ct::round_subnormals_to_zero_t; // exp2 is several times as long with subnormals
+
 constexpr int BLOCK = 2048;
 constexpr float MINUS_2_Z = -2.0f * 0.7978845608028654f * 1.4426950408889634f; // for exp2
 constexpr int ROW_ELEMENTS = 16 / sizeof(DTYPE);
 
-template <typename Size>
-__tile__ void gate(const DTYPE* X, DTYPE* Y, int M, Size N)
+template <typename Size> __tile__ void gate(const DTYPE *X, DTYPE *Y, int M, Size N)
 {
     using namespace ct::literals;
-    auto x = ct::partition_view{ct::tensor_span{X, ct::extents{M, 2_ic, N}}, ct::shape<1, 1, BLOCK>{}};
-    auto y = ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
+    auto x =
+        ct::partition_view{ct::tensor_span{X, ct::extents{M, 2_ic, N}}, ct::shape<1, 1, BLOCK>{}};
+    auto y =
+        ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
     int blocks = (N + BLOCK - 1) / BLOCK;
     int count = M * blocks;
     int first = ct::bid().x;
@@ -26,15 +30,16 @@ __tile__ void gate(const DTYPE* X, DTYPE* Y, int M, Size N)
         int column = i % blocks;
         auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
         auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
-        auto power = ct::exp2(g * (1.0f + 0.044715f * (g * g)) * MINUS_2_Z); // at most infinite
-        auto gelu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, ct::round_subnormals_to_zero_t{});
+        auto power =
+            ct::exp2(g * (1.0f + 0.044715f * (g * g)) * MINUS_2_Z, to_zero{}); // at most infinite
+        auto gelu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
         auto result = ct::element_cast<DTYPE>(gelu * u);
         [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
     }
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
-__tile_global__ void geglu(const DTYPE* __restrict__ X, DTYPE* __restrict__ Y, int M, int N)
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void
+geglu(const DTYPE *__restrict__ X, DTYPE *__restrict__ Y, int M, int N)
 {
     X = ct::assume_aligned<16>(X);
     Y = ct::assume_aligned<16>(Y);

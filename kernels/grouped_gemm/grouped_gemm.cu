@@ -1,10 +1,12 @@
-// C = A B[e] for each group e of rows of A, in CUDA Tile C++, fp32 accumulation: the matmul of a mixture
-// of experts. Rows OFFSETS[e] up to OFFSETS[e + 1] of A belong to group e; a group may have none.
+// C = A B[e] for each group e of rows of A, in CUDA Tile C++, fp32 accumulation: the matmul of a
+// mixture of experts. Rows OFFSETS[e] up to OFFSETS[e + 1] of A belong to group e; a group may have
+// none.
 //
-// A is T x K, B is E x K x N, C is T x N, row-major. Every row starts at a multiple of 16 bytes, so a row
-// of n elements occupies padded(n): ragged sizes take the same path as round ones. Padding columns of A
-// meet rows of B that do not exist and read as zero, so A's padding must be finite; C's padding columns
-// get the product with B's. As many blocks as the device holds at once walk over the tiles of all groups.
+// A is T x K, B is E x K x N, C is T x N, row-major. Every row starts at a multiple of 16 bytes, so
+// a row of n elements occupies padded(n): ragged sizes take the same path as round ones. Padding
+// columns of A meet rows of B that do not exist and read as zero, so A's padding must be finite;
+// C's padding columns get the product with B's. As many blocks as the device holds at once walk
+// over the tiles of all groups.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -18,10 +20,10 @@ __tile__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
-__tile_global__ void grouped_gemm(const DTYPE* __restrict__ A, const DTYPE* __restrict__ B,
-                                  const int* __restrict__ OFFSETS, DTYPE* __restrict__ C, int E, int N,
-                                  int K)
+extern "C"
+    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
+    grouped_gemm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B,
+                 const int *__restrict__ OFFSETS, DTYPE *__restrict__ C, int E, int N, int K)
 {
     A = ct::assume_aligned<16>(A);
     B = ct::assume_aligned<16>(B);
@@ -37,10 +39,12 @@ __tile_global__ void grouped_gemm(const DTYPE* __restrict__ A, const DTYPE* __re
         int rows = OFFSETS[e + 1] - OFFSETS[e];
         if (rows == 0)
             continue;
-        auto a = ct::partition_view{ct::tensor_span{A + begin * padded(K), ct::extents{rows, padded(K)}},
-                                    ct::shape<TILE_M, TILE_K>{}};
-        auto c = ct::partition_view{ct::tensor_span{C + begin * padded(N), ct::extents{rows, padded(N)}},
-                                    ct::shape<TILE_M, TILE_N>{}};
+        auto a =
+            ct::partition_view{ct::tensor_span{A + begin * padded(K), ct::extents{rows, padded(K)}},
+                               ct::shape<TILE_M, TILE_K>{}};
+        auto c =
+            ct::partition_view{ct::tensor_span{C + begin * padded(N), ct::extents{rows, padded(N)}},
+                               ct::shape<TILE_M, TILE_N>{}};
         int tiles_m = (rows + TILE_M - 1) / TILE_M;
         int count = tiles_m * tiles_n;
         for (; id < count; id += stride) {
@@ -50,7 +54,8 @@ __tile_global__ void grouped_gemm(const DTYPE* __restrict__ A, const DTYPE* __re
             auto sum = ct::full<ct::tile<float, ct::shape<TILE_M, TILE_N>>>(0.0f);
             for (int t = 0; t < steps; ++t)
                 sum = ct::mma(a.load_masked(row, t),
-                              ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(e, t, column)), sum);
+                              ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(e, t, column)),
+                              sum);
             c.store_masked(ct::element_cast<DTYPE>(sum), row, column);
         }
         id -= count;

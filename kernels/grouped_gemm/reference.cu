@@ -1,5 +1,5 @@
-// The same products and the same arguments in plain CUDA C++, group blockIdx.y: 64 x 64 tiles in shared memory, 4 x 4
-// elements per thread, fp32 accumulation in the order of k.
+// The same products and the same arguments in plain CUDA C++, group blockIdx.y: 64 x 64 tiles in
+// shared memory, 4 x 4 elements per thread, fp32 accumulation in the order of k.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -15,8 +15,8 @@ __device__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" __global__ void grouped_gemm_reference(const DTYPE* A, const DTYPE* B, const int* OFFSETS,
-                                                  DTYPE* C, int E, int N, int K)
+extern "C" __global__ void grouped_gemm_reference(const DTYPE *A, const DTYPE *B,
+                                                  const int *OFFSETS, DTYPE *C, int E, int N, int K)
 {
     __shared__ float a[STEP][TILE + 1];
     __shared__ float b[STEP][TILE];

@@ -1,15 +1,14 @@
 // Y = (X - mean) / sqrt(variance + EPS) * W + B over rows of N elements, in CUDA Tile C++, fp32
-// throughout. A fixed number of blocks walks over all rows. A row of up to LIMIT elements is one tile:
-// it is read once and stays in registers. A longer one is read three times, block by block: for the
-// mean, for the variance around it, and for the result.
+// throughout. A fixed number of blocks walks over all rows. A row of up to LIMIT elements is one
+// tile: it is read once and stays in registers. A longer one is read three times, block by block:
+// for the mean, for the variance around it, and for the result.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;
 
-template <int SIZE>
-__tile__ constexpr int next_power_of_two()
+template <int SIZE> __tile__ constexpr int next_power_of_two()
 {
     int p = 1;
     while (p < SIZE)
@@ -37,22 +36,23 @@ __tile__ auto inside(int i)
     return ct::select(column < N - i * WIDTH, ct::full<row_t>(1.0f), ct::full<row_t>(0.0f));
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
-__tile_global__ void layernorm(const DTYPE* __restrict__ X, const DTYPE* __restrict__ W,
-                               const DTYPE* __restrict__ B, DTYPE* __restrict__ Y, int M,
-                               int length, float EPS)
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void
+layernorm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ W, const DTYPE *__restrict__ B,
+          DTYPE *__restrict__ Y, int M, int length, float EPS)
 {
     X = ct::assume_aligned<16>(X);
     W = ct::assume_aligned<16>(W);
     B = ct::assume_aligned<16>(B);
     Y = ct::assume_aligned<16>(Y);
     ct::integral_constant<N> width;
-    auto x = ct::partition_view{ct::tensor_span{X, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
+    auto x =
+        ct::partition_view{ct::tensor_span{X, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
     auto w = ct::partition_view{ct::tensor_span{W, ct::extents{ct::integral_constant<1>{}, width}},
                                 ct::shape<1, WIDTH>{}};
     auto b = ct::partition_view{ct::tensor_span{B, ct::extents{ct::integral_constant<1>{}, width}},
                                 ct::shape<1, WIDTH>{}};
-    auto y = ct::partition_view{ct::tensor_span{Y, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
+    auto y =
+        ct::partition_view{ct::tensor_span{Y, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
     int count = (M + ROWS - 1) / ROWS;
     int first = ct::bid().x;
     int stride = ct::num_blocks().x;
@@ -66,7 +66,8 @@ __tile_global__ void layernorm(const DTYPE* __restrict__ X, const DTYPE* __restr
             auto variance = ct::sum(centred * centred, columns{}) * (1.0f / N);
             auto weight = ct::element_cast<float>(w.load_masked(0, 0));
             auto bias = ct::element_cast<float>(b.load_masked(0, 0));
-            auto result = ct::element_cast<DTYPE>(centred * ct::rsqrt(variance + EPS) * weight + bias);
+            auto result =
+                ct::element_cast<DTYPE>(centred * ct::rsqrt(variance + EPS) * weight + bias);
             [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, i, 0);
         }
     } else {

@@ -20,8 +20,8 @@ __device__ float sum_of(float value)
     return result;
 }
 
-extern "C" __global__ void layernorm_reference(const DTYPE* X, const DTYPE* W, const DTYPE* B,
-                                               DTYPE* Y, int M, int length, float EPS)
+extern "C" __global__ void layernorm_reference(const DTYPE *X, const DTYPE *W, const DTYPE *B,
+                                               DTYPE *Y, int M, int length, float EPS)
 {
     const long long base = (long long)blockIdx.x * length;
     float sum = 0.0f;

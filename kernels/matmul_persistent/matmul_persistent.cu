@@ -1,10 +1,10 @@
-// C = A B in CUDA Tile C++, fp32 accumulation, with as many blocks as the device holds at once: each
-// walks over output tiles, so that the stores of one tile overlap the loads of the next.
+// C = A B in CUDA Tile C++, fp32 accumulation, with as many blocks as the device holds at once:
+// each walks over output tiles, so that the stores of one tile overlap the loads of the next.
 //
-// A is M x K, B is K x N, C is M x N, row-major. Every row starts at a multiple of 16 bytes, so a row
-// of n elements occupies padded(n): ragged sizes take the same path as round ones. Padding columns of A
-// meet rows of B that do not exist and read as zero, so A's padding must be finite; C's padding columns
-// get the product with B's.
+// A is M x K, B is K x N, C is M x N, row-major. Every row starts at a multiple of 16 bytes, so a
+// row of n elements occupies padded(n): ragged sizes take the same path as round ones. Padding
+// columns of A meet rows of B that do not exist and read as zero, so A's padding must be finite;
+// C's padding columns get the product with B's.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -19,9 +19,10 @@ __tile__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]]
-__tile_global__ void matmul_persistent(const DTYPE* __restrict__ A, const DTYPE* __restrict__ B,
-                                       DTYPE* __restrict__ C, int M, int N, int K)
+extern "C"
+    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
+    matmul_persistent(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B,
+                      DTYPE *__restrict__ C, int M, int N, int K)
 {
     A = ct::assume_aligned<16>(A);
     B = ct::assume_aligned<16>(B);

@@ -15,7 +15,7 @@ __device__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C" __global__ void matmul_persistent_reference(const DTYPE* A, const DTYPE* B, DTYPE* C,
+extern "C" __global__ void matmul_persistent_reference(const DTYPE *A, const DTYPE *B, DTYPE *C,
                                                        int M, int N, int K)
 {
     __shared__ float a[STEP][TILE + 1];

@@ -2,7 +2,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-extern "C" __global__ void swiglu_reference(const DTYPE* X, DTYPE* Y, int M, int N)
+extern "C" __global__ void swiglu_reference(const DTYPE *X, DTYPE *Y, int M, int N)
 {
     const long long i = blockIdx.x * 256ll + threadIdx.x;
     if (i >= (long long)M * N)

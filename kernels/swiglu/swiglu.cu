@@ -1,21 +1,24 @@
-// Y = silu(G) * U, element by element, in CUDA Tile C++. X has rows of 2 N elements: N of G, then N of
-// U, as one matmul leaves them. A fixed number of blocks walks over all pieces of all rows.
+// Y = silu(G) * U, element by element, in CUDA Tile C++. X has rows of 2 N elements: N of G, then N
+// of U, as one matmul leaves them. A fixed number of blocks walks over all pieces of all rows.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;
 
+using to_zero = ct::round_subnormals_to_zero_t; // exp2 is several times as long with subnormals
+
 constexpr int BLOCK = 2048;
 constexpr float LOG2_E = 1.4426950408889634f;
 constexpr int ROW_ELEMENTS = 16 / sizeof(DTYPE);
 
-template <typename Size>
-__tile__ void gate(const DTYPE* X, DTYPE* Y, int M, Size N)
+template <typename Size> __tile__ void gate(const DTYPE *X, DTYPE *Y, int M, Size N)
 {
     using namespace ct::literals;
-    auto x = ct::partition_view{ct::tensor_span{X, ct::extents{M, 2_ic, N}}, ct::shape<1, 1, BLOCK>{}};
-    auto y = ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
+    auto x =
+        ct::partition_view{ct::tensor_span{X, ct::extents{M, 2_ic, N}}, ct::shape<1, 1, BLOCK>{}};
+    auto y =
+        ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
     int blocks = (N + BLOCK - 1) / BLOCK;
     int count = M * blocks;
     int first = ct::bid().x;
@@ -25,15 +28,16 @@ __tile__ void gate(const DTYPE* X, DTYPE* Y, int M, Size N)
         int column = i % blocks;
         auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
         auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
-        auto power = ct::exp2(g * -LOG2_E); // infinite where g is far below 0: the quotient is -0
-        auto silu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, ct::round_subnormals_to_zero_t{});
+        auto power =
+            ct::exp2(g * -LOG2_E, to_zero{}); // infinite where g is far below 0: the quotient is -0
+        auto silu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
         auto result = ct::element_cast<DTYPE>(silu * u);
         [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
     }
 }
 
-extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
-__tile_global__ void swiglu(const DTYPE* __restrict__ X, DTYPE* __restrict__ Y, int M, int N)
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void
+swiglu(const DTYPE *__restrict__ X, DTYPE *__restrict__ Y, int M, int N)
 {
     X = ct::assume_aligned<16>(X);
     Y = ct::assume_aligned<16>(Y);
