@@ -19,6 +19,7 @@ typedef struct {
     tsw_run_options_t run;
     const char *kernels;
     const char *protocol; /* NULL: the job's */
+    const char *part;
 } run_args_t;
 
 static void join_words(int argc, char **argv, tsw_buf_t *out)
@@ -78,14 +79,16 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
 }
 
 /* Collective; the status is the same on every rank. */
-static tsw_status_t run(tsw_comm_t *comm, const char *job_path, const run_args_t *args,
+static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args,
                         tsw_run_summary_t *summary, tsw_err_t *err)
 {
     tsw_fileset_t snapshot = TSW_FILESET_INIT;
     tsw_status_t status = TSW_OK;
     if (args->run.run_dir == NULL)
         status = tsw_err_set(err, TSW_ERR_ARG, "where to? name a folder with -o RUN");
-    else if (tsw_comm_rank(comm) == 0)
+    else if (args->part != NULL && tsw_plan_part_parse(args->part, &args->run.part, err) != TSW_OK)
+        status = tsw_err_wrap(err, "--part");
+    if (status == TSW_OK && tsw_comm_rank(comm) == 0)
         status = tsw_cli_snapshot(job_path, args->kernels, &snapshot, err);
     if (status == TSW_OK && tsw_comm_rank(comm) == 0 && args->protocol != NULL)
         status = tsw_job_override_protocol(&snapshot, args->protocol, err);
@@ -99,9 +102,10 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, const run_args_t
 }
 
 /* Rank 0, after a run: what happened, and the code to leave with. */
-static int conclude(tsw_status_t status, const tsw_run_summary_t *summary, const char *run_dir,
-                    tsw_err_t *err)
+static int conclude(tsw_status_t status, const tsw_run_summary_t *summary,
+                    const tsw_run_options_t *options, tsw_err_t *err)
 {
+    const char *run_dir = options->run_dir;
     if (status != TSW_OK) {
         const int code = (int)tsw_cli_fail("run", status, err);
         return status == TSW_ERR_FULL ? TSW_EXIT_STOPPED : code;
@@ -111,7 +115,11 @@ static int conclude(tsw_status_t status, const tsw_run_summary_t *summary, const
         printf("stopped early; go on with: tilesweep run ... -o %s --resume\n", run_dir);
         return TSW_EXIT_STOPPED;
     }
-    status = report(run_dir, err);
+    if (options->part.count > 1) /* a table needs all shapes */
+        printf("part %u of %u; when all are done: tilesweep merge RUN.. -o SWEEP.h5\n",
+               options->part.number, options->part.count);
+    else
+        status = report(run_dir, err);
     if (status != TSW_OK)
         return (int)tsw_cli_fail("run", status, err);
     return summary->cells_unusable > 0 ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
@@ -129,6 +137,8 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          NULL},
         {"resume", 'r', NULL, TSW_OPTION_FLAG, &args.run.resume,
          "Go on with a run that stopped (default: off)", NULL},
+        {"part", 0, "I/N", TSW_OPTION_TEXT, &args.part,
+         "Do the I-th of N shares of the cells; `merge` joins them (default: all cells)", NULL},
         {"budget", 'b', "TIME", TSW_OPTION_SECONDS, &args.run.budget_s,
          "Stop, resumable, after this time: 90s, 15m, 8h (default: the job's)", NULL},
         {"jobs", 'j', "N", TSW_OPTION_COUNT, &args.run.build_jobs,
@@ -173,7 +183,7 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
         args.run.invocation = tsw_buf_text(&invocation);
         const tsw_status_t status = run(comm, words.items[0], &args, &summary, &err);
         if (rank == 0)
-            code = conclude(status, &summary, args.run.run_dir, &err);
+            code = conclude(status, &summary, &args.run, &err);
     }
     tsw_words_fini(&words);
     tsw_buf_fini(&invocation);

@@ -22,11 +22,8 @@ void tsw_plan_free(tsw_plan_t *plan)
         tsw_free(plan->variants[i].configs);
         tsw_free(plan->variants[i].config_builds);
     }
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        tsw_free(plan->cells[i].configs);
-        tsw_free(plan->cells[i].skip_reason);
-        tsw_filter_report_fini(&plan->cells[i].report);
-    }
+    for (size_t i = 0; i < plan->cell_count; i++)
+        tsw_plan_cell_fini(&plan->cells[i]);
     tsw_free(plan->variants);
     tsw_free(plan->builds);
     tsw_free(plan->cells);

@@ -70,6 +70,20 @@ typedef struct {
 tsw_status_t tsw_plan_make(const tsw_job_t *job, tsw_plan_t **plan_p, tsw_err_t *err);
 void tsw_plan_free(tsw_plan_t *plan);
 
+/* A share of a job's cells, for jobs that run apart and are merged afterwards. */
+typedef struct {
+    uint32_t number; /* 1 to count */
+    uint32_t count;  /* 0: not shared out, all cells */
+} tsw_plan_part_t;
+
+/* "2/8". TSW_ERR_ARG. */
+tsw_status_t tsw_plan_part_parse(const char *text, tsw_plan_part_t *part_p, tsw_err_t *err);
+
+/* Leaves the cells of one part; key and builds stay those of the whole. The parts of plans with one
+ * key are always a partition: the cells of each arch are dealt in the order of their keys.
+ * TSW_ERR_ARG: the part has no cell. */
+tsw_status_t tsw_plan_keep_part(tsw_plan_t *plan, tsw_plan_part_t part, tsw_err_t *err);
+
 /* For each cell whether the dataset holds its complete result, so that a resume may skip it: every
  * config has a record and none is to be tried again. The dataset must be canonical; done has
  * plan->cell_count entries. */

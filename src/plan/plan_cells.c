@@ -175,7 +175,7 @@ static tsw_status_t key_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
     return TSW_OK;
 }
 
-static void cell_fini(tsw_cell_t *cell)
+void tsw_plan_cell_fini(tsw_cell_t *cell)
 {
     tsw_free(cell->configs);
     tsw_free(cell->skip_reason);
@@ -191,7 +191,7 @@ static tsw_status_t keep_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
         if (cell->weight > plan->cells[at].weight)
             plan->cells[at].weight = cell->weight;
         plan->duplicate_count++;
-        cell_fini(cell);
+        tsw_plan_cell_fini(cell);
         return TSW_OK;
     }
     tsw_status_t status = TSW_OK;
@@ -204,7 +204,7 @@ static tsw_status_t keep_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
     if (status == TSW_OK)
         plan->cells[plan->cell_count++] = *cell;
     else
-        cell_fini(cell);
+        tsw_plan_cell_fini(cell);
     return status;
 }
 
@@ -226,7 +226,7 @@ tsw_status_t tsw_plan_cells_add(tsw_plan_maker_t *m, uint32_t variant, const tsw
         if (status == TSW_OK)
             status = keep_cell(m, &cell);
         else
-            cell_fini(&cell);
+            tsw_plan_cell_fini(&cell);
     }
     return status;
 }

@@ -34,6 +34,7 @@ void tsw_plan_map_fini(tsw_plan_map_t *map);
 
 /* The cells of one shape of a variant, one per arch. */
 tsw_status_t tsw_plan_cells_add(tsw_plan_maker_t *m, uint32_t variant, const tsw_shape_t *shape);
+void tsw_plan_cell_fini(tsw_cell_t *cell);
 /* Order and ids. */
 void tsw_plan_cells_sort(tsw_plan_t *plan);
 

@@ -3,7 +3,7 @@
 #define TSW_RUN_RUN_H
 
 #include "comm/comm.h"
-#include "pack/job.h"
+#include "plan/plan.h"
 #include "record/calibration.h"
 #include "record/dataset.h"
 
@@ -17,8 +17,9 @@ typedef struct {
     const char *worker_path; /* NULL: tilesweep-worker beside the program */
     bool allow_shared_gpu;
     bool resume;
-    double budget_s;     /* 0: the job's */
-    uint32_t build_jobs; /* builds at a time on this node; 0: by cores */
+    double budget_s;      /* 0: the job's */
+    tsw_plan_part_t part; /* zeroed: the whole job */
+    uint32_t build_jobs;  /* builds at a time on this node; 0: by cores */
     const char *invocation;
     /* Where to put what the probes of rank 0's device say, before its first cell; NULL: no probes.
      * A device that fails them leaves it untouched. */
