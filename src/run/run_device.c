@@ -135,6 +135,8 @@ static tsw_status_t choose_sim(tsw_run_t *run, const char *models, tsw_err_t *er
     if (status != TSW_OK)
         return status;
     pick_name(models, run->rank, name, sizeof(name));
+    if (strchr(name, '@') != NULL)
+        run->spec.node[0] = '\0'; /* the same GPU, on whatever node the rank is */
     parse_model(name, run->rank, &run->spec.id, NULL);
     snprintf(run->spec.kind, sizeof(run->spec.kind), "sim");
     snprintf(run->spec.model, sizeof(run->spec.model), "%.31s", name);
