@@ -6,6 +6,7 @@ SETUP  ?= tools/setup.sh
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 DEMO   ?= demo-run
+BUNDLE ?= tilesweep-bundle.tar.gz
 BUILD  := $(if $(filter dev ci,$(PRESET)),build,build-$(PRESET))
 
 help:
@@ -17,6 +18,7 @@ help:
 	@echo 'make lint      only the checks of the source'
 	@echo 'make format    clang-format over src/ and tests/'
 	@echo 'make install   into $(PREFIX)'
+	@echo 'make bundle    $(BUNDLE): all that nodes without a network need'
 
 setup:
 	$(SETUP)
@@ -43,4 +45,7 @@ format:
 install: build
 	cmake --install $(BUILD) --prefix $(PREFIX)
 
-.PHONY: help setup build demo test gpu-test lint format install
+bundle: setup build
+	tools/bundle.sh $(BUILD) $(BUNDLE)
+
+.PHONY: help setup build demo test gpu-test lint format install bundle

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Sets up what building, testing and running need; does nothing where all is there.
-#   tools/setup.sh [all | system | toolchain | analysis]
+#   tools/setup.sh [all | system | toolchain | analysis | slurm]
 #     system     Debian or Ubuntu packages of tools/packages.txt (root or sudo only when one is missing)
 #     toolchain  the CUDA Tile wheels of tools/toolchain.txt, into .deps/toolchain
 #     analysis   a Python environment from analysis/requirements.txt, in .deps/analysis
+#     slurm      not part of all: the packages for tests/slurm
 # TSW_DEPS_DIR puts .deps elsewhere. pip's own settings (PIP_NO_INDEX, PIP_FIND_LINKS, ...) apply.
 set -eu
 
@@ -15,15 +16,19 @@ die() { say "$*"; exit 3; }
 
 list() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
 
+# The packages of a section "[name]" of tools/packages.txt; those before any section have no name.
+packages() { list "$root/tools/packages.txt" | awk -v want="$1" '/^\[/ {section = $1; next} section == want'; }
+
 installed() { [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ]; }
 
+# Of the section $1.
 setup_system() {
     if ! command -v dpkg-query >/dev/null 2>&1; then
         say "no Debian or Ubuntu here; install by hand what tools/packages.txt names"
         return 0
     fi
     missing=
-    for package in $(list "$root/tools/packages.txt"); do
+    for package in $(packages "$1"); do
         installed "$package" || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
@@ -93,12 +98,15 @@ setup_analysis() {
 
 what=${1:-all}
 case $what in
-all | system | toolchain | analysis) ;;
-*) say "unknown part '$what': all, system, toolchain or analysis"; exit 2 ;;
+all | system | toolchain | analysis | slurm) ;;
+*) say "unknown part '$what': all, system, toolchain, analysis or slurm"; exit 2 ;;
 esac
 
-case $what in all | system) setup_system ;; esac
-[ "$what" != system ] || exit 0
+case $what in
+all) setup_system "" ;;
+system) setup_system ""; exit ;;
+slurm) setup_system "[slurm]"; exit ;;
+esac
 
 mkdir -p "$deps"
 exec 9>"$deps/.lock"
