@@ -102,12 +102,19 @@ static void take_rate(const tsw_cell_summary_t *cell, tsw_dtype_t dtype,
         *best = rate;
 }
 
+static void add_absent(tsw_calibration_t *calibration, tsw_dtype_t dtype, bool tried)
+{
+    char reason[64];
+    snprintf(reason, sizeof(reason), "%s matmul: %s", tsw_dtype_name(dtype),
+             tried ? "no config was right" : "the matmul pack does not have it");
+    tsw_calibration_add_absent(calibration, reason);
+}
+
 static tsw_status_t take_rates(const tsw_dataset_t *dataset, tsw_calibration_t *calibration,
                                tsw_err_t *err)
 {
     const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_reduction_t *reduction = NULL;
-    tsw_buf_t absent = TSW_BUF_INIT;
     tsw_status_t status = tsw_reduce(dataset, &options, &reduction, err);
     if (status != TSW_OK)
         return status;
@@ -119,12 +126,8 @@ static tsw_status_t take_rates(const tsw_dataset_t *dataset, tsw_calibration_t *
                     strstr(reduction->cells[i].cell->variant, tsw_dtype_name(dtypes[d])) != NULL;
         }
         if (isnan(*rate_of(&calibration->values, dtypes[d])))
-            tsw_buf_printf(&absent, "%s%s matmul: %s", absent.size > 0 ? "; " : "",
-                           tsw_dtype_name(dtypes[d]),
-                           tried ? "no config was right" : "the matmul pack does not have it");
+            add_absent(calibration, dtypes[d], tried);
     }
-    snprintf(calibration->absent, sizeof(calibration->absent), "%s", tsw_buf_text(&absent));
-    tsw_buf_fini(&absent);
     tsw_reduction_free(reduction);
     return TSW_OK;
 }

@@ -122,6 +122,8 @@ typedef struct tsw_device_ops {
     /* Usable bytes and fences to the poison pattern / fences only. */
     tsw_status_t (*poison)(tsw_device_t *dev, const tsw_memory_t *memory, bool fences_only,
                            tsw_err_t *err);
+    /* Returns once it is queued: what comes after it on the device waits for it, the host does
+     * not. */
     tsw_status_t (*copy)(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
                          tsw_err_t *err);
     /* *damaged_p: bytes of the fences that changed; *first_p: offset of the first of them from

@@ -18,7 +18,8 @@
 /* Fixed costs in virtual time. */
 enum {
     LOAD_NS = 600000, /* a module */
-    CALL_NS = 8000,   /* a kernel or copy of the tool with its wait */
+    CALL_NS = 8000,   /* a kernel of the tool with its wait */
+    QUEUE_NS = 2000,  /* a copy, which nobody waits for */
     LAUNCH_NS = 5000, /* a launch of its own */
     WAVE_NS = 150000, /* the host's part of a wave */
     GRAPH_NS = 80000, /* a graph, without its nodes */
@@ -35,6 +36,7 @@ typedef struct {
     tsw_sim_scenario_t scenario;
     tsw_sim_place_t place;
     uint64_t clock_ns;
+    uint64_t queued_ns; /* of copies that nobody waited for yet */
     uint64_t held, peak, capacity, next_address;
     bool lost;
     tsw_fault_t result_fault; /* of the last launch, until somebody looks */
@@ -76,12 +78,25 @@ static tsw_status_t usable(const tsw_sim_t *sim, tsw_err_t *err)
     return TSW_OK;
 }
 
+/* What was queued before has ended. */
+static void settle(tsw_sim_t *sim)
+{
+    sim->clock_ns += sim->queued_ns;
+    sim->queued_ns = 0;
+}
+
+static uint64_t memory_ns(const tsw_sim_t *sim, uint64_t bytes)
+{
+    return (uint64_t)((double)bytes / sim->model->dram_bytes_per_s * 1e9);
+}
+
 /* A pass of the tool over so many bytes. */
 static tsw_status_t pass(tsw_sim_t *sim, uint64_t bytes, tsw_err_t *err)
 {
     tsw_status_t status = usable(sim, err);
+    settle(sim);
     if (status == TSW_OK)
-        sim->clock_ns += CALL_NS + (uint64_t)((double)bytes / sim->model->dram_bytes_per_s * 1e9);
+        sim->clock_ns += CALL_NS + memory_ns(sim, bytes);
     return status;
 }
 
@@ -174,8 +189,14 @@ static tsw_status_t poison(tsw_device_t *dev, const tsw_memory_t *memory, bool f
 static tsw_status_t copy(tsw_device_t *dev, const tsw_memory_t *to, const tsw_memory_t *from,
                          tsw_err_t *err)
 {
+    tsw_sim_t *sim = body(dev);
     TSW_ASSERT(to->bytes == from->bytes);
-    return pass(body(dev), 2 * to->bytes, err);
+    tsw_status_t status = usable(sim, err);
+    if (status == TSW_OK) {
+        sim->clock_ns += QUEUE_NS;
+        sim->queued_ns += memory_ns(sim, 2 * to->bytes);
+    }
+    return status;
 }
 
 static bool was_touched(const tsw_sim_t *sim, const tsw_memory_t *memory)
@@ -369,6 +390,7 @@ static tsw_status_t execute(tsw_sim_t *sim, const tsw_launch_t *launch, uint32_t
     /* Kernels count their launches; the port hands them out as constant. */
     tsw_sim_kernel_t *kernel = (tsw_sim_kernel_t *)(uintptr_t)launch->kernel;
     tsw_sim_subject_t subject = subject_of(&kernel->model);
+    settle(sim);
     tsw_fault_t fault = tsw_sim_fault_at_launch(&sim->scenario, &subject, ++kernel->launches);
     if (fault == TSW_FAULT_CRASH)
         abort();

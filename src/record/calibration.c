@@ -1,6 +1,9 @@
 #include "record/calibration.h"
 
+#include "record/roofline.h"
+
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* Below so many flops a byte a launch is bound by memory on every GPU that there is, in any type.
@@ -60,6 +63,28 @@ tsw_calibration_values_t tsw_calibration_unknown(void)
     for (size_t i = 0; i < FIELD_COUNT; i++)
         tsw_calibration_set(&values, i, (double)NAN);
     return values;
+}
+
+void tsw_calibration_add_absent(tsw_calibration_t *calibration, const char *reason)
+{
+    const size_t size = sizeof(calibration->absent);
+    const size_t used = strlen(calibration->absent);
+    snprintf(calibration->absent + used, size - used, "%s%s", used > 0 ? "; " : "", reason);
+}
+
+void tsw_calibration_check(tsw_calibration_t *calibration)
+{
+    double *copy = &calibration->values.copy_bytes_per_s;
+    const double nominal = tsw_roofline_memory_bytes_per_s(&calibration->gpu);
+    char reason[128];
+    if (isnan(*copy)) {
+        tsw_calibration_add_absent(calibration, "copy: twice the bytes took no longer");
+    } else if (nominal > 0 && *copy > 2 * nominal) {
+        snprintf(reason, sizeof(reason), "copy: failed, %.4g GB/s where the device has %.4g",
+                 *copy / 1e9, nominal / 1e9);
+        tsw_calibration_add_absent(calibration, reason);
+        *copy = (double)NAN;
+    }
 }
 
 bool tsw_calibration_fits(const tsw_calibration_t *calibration, const tsw_gpu_t *gpu, bool exact)

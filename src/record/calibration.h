@@ -45,6 +45,12 @@ double tsw_calibration_get(const tsw_calibration_values_t *values, size_t field)
 void tsw_calibration_set(tsw_calibration_values_t *values, size_t field, double value);
 tsw_calibration_values_t tsw_calibration_unknown(void); /* all NaN */
 
+/* One more reason why a value is missing, as far as there is room. */
+void tsw_calibration_add_absent(tsw_calibration_t *calibration, const char *reason);
+/* Takes out what cannot be, and says so in absent: no bandwidth of the copy, or more than twice the
+ * nominal one of a device that is known. */
+void tsw_calibration_check(tsw_calibration_t *calibration);
+
 /* Whether it speaks for results of this device: the same UUID, or else the same name and mode. */
 bool tsw_calibration_fits(const tsw_calibration_t *calibration, const tsw_gpu_t *gpu, bool exact);
 

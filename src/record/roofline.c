@@ -18,6 +18,17 @@ static const struct {
 
 static const double tolerance = 0.98;
 
+enum { DEVICE_COUNT = sizeof(peaks) / sizeof(peaks[0]) };
+
+/* DEVICE_COUNT: unknown. */
+static size_t find_device(const tsw_gpu_t *gpu)
+{
+    size_t device = 0;
+    while (device < DEVICE_COUNT && strstr(gpu->name, peaks[device].name) == NULL)
+        device++;
+    return device;
+}
+
 static double peak_tflops(size_t device, const char *dtype)
 {
     if (strcmp(dtype, "f16") == 0 || strcmp(dtype, "bf16") == 0)
@@ -32,17 +43,20 @@ static double peak_tflops(size_t device, const char *dtype)
 double tsw_roofline_floor_ns(const tsw_gpu_t *gpu, const char *dtype, bool is_cold, double flops,
                              double bytes)
 {
-    const size_t count = sizeof(peaks) / sizeof(peaks[0]);
-    size_t device = 0;
-    while (device < count && strstr(gpu->name, peaks[device].name) == NULL)
-        device++;
-    if (device == count)
+    const size_t device = find_device(gpu);
+    if (device == DEVICE_COUNT)
         return 0.0;
     double tflops = peak_tflops(device, dtype);
     double compute_ns = tflops > 0.0 ? flops / (tflops * 1e3) : 0.0;
     bool reads_memory = is_cold && bytes > (double)gpu->l2_bytes;
     double memory_ns = reads_memory ? bytes / peaks[device].memory_gbps : 0.0;
     return tolerance * (compute_ns > memory_ns ? compute_ns : memory_ns);
+}
+
+double tsw_roofline_memory_bytes_per_s(const tsw_gpu_t *gpu)
+{
+    const size_t device = find_device(gpu);
+    return device < DEVICE_COUNT ? peaks[device].memory_gbps * 1e9 : 0.0;
 }
 
 double tsw_roofline_cell_floor_ns(const tsw_cell_result_t *cell)

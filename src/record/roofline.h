@@ -9,7 +9,9 @@
  * may beat it otherwise. */
 double tsw_roofline_floor_ns(const tsw_gpu_t *gpu, const char *dtype, bool is_cold, double flops,
                              double bytes);
-/* That of a cell with its results. */
+/* Nominal bandwidth of the memory, bytes read plus bytes written; 0: the device is unknown. */
+double tsw_roofline_memory_bytes_per_s(const tsw_gpu_t *gpu);
+/* Least time of a cell with its results. */
 double tsw_roofline_cell_floor_ns(const tsw_cell_result_t *cell);
 
 #endif

@@ -94,6 +94,32 @@ static void test_the_page_has_every_field(void **state)
     tsw_buf_fini(&page);
 }
 
+static void test_what_cannot_be_is_a_failed_probe(void **state)
+{
+    (void)state;
+    tsw_calibration_t good = sample(), fast = sample(), none = sample(), unknown = sample();
+    tsw_calibration_check(&good);
+    assert_true(good.values.copy_bytes_per_s == 4e12);
+    assert_string_equal(good.absent, "");
+
+    fast.values.copy_bytes_per_s = 8.053e17; /* the nominal one is 4.8e12 */
+    tsw_calibration_add_absent(&fast, "e4m3: none");
+    tsw_calibration_check(&fast);
+    assert_true(isnan(fast.values.copy_bytes_per_s));
+    assert_string_equal(fast.absent,
+                        "e4m3: none; copy: failed, 8.053e+08 GB/s where the device has 4800");
+    assert_true(fast.values.f16_flops_per_s == 700e12);
+
+    none.values.copy_bytes_per_s = (double)NAN;
+    tsw_calibration_check(&none);
+    assert_non_null(strstr(none.absent, "copy: "));
+
+    snprintf(unknown.gpu.name, sizeof(unknown.gpu.name), "X9000"); /* no bound to hold against */
+    unknown.values.copy_bytes_per_s = 8e17;
+    tsw_calibration_check(&unknown);
+    assert_true(unknown.values.copy_bytes_per_s == 8e17);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +128,7 @@ int main(void)
         cmocka_unit_test(test_fits_by_uuid_or_by_name),
         cmocka_unit_test(test_roof_is_the_higher_of_memory_and_products),
         cmocka_unit_test(test_roof_is_unknown_where_nothing_was_measured),
+        cmocka_unit_test(test_what_cannot_be_is_a_failed_probe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -50,6 +50,14 @@ static void test_unknown_device_has_no_floor(void **state)
     assert_floor("", "f16", true, 1e15, 1e12, 0);
 }
 
+static void test_memory_has_a_nominal_bandwidth(void **state)
+{
+    (void)state;
+    const tsw_gpu_t known = gpu_of("NVIDIA H200"), unknown = gpu_of("NVIDIA X9000");
+    assert_true(tsw_roofline_memory_bytes_per_s(&known) == 4.8e12);
+    assert_true(tsw_roofline_memory_bytes_per_s(&unknown) == 0);
+}
+
 static void test_cell_floor_reads_its_dtype(void **state)
 {
     (void)state;
@@ -66,6 +74,7 @@ int main(void)
         cmocka_unit_test(test_floor_is_the_larger_of_memory_and_arithmetic),
         cmocka_unit_test(test_memory_counts_only_where_the_cache_cannot_help),
         cmocka_unit_test(test_unknown_device_has_no_floor),
+        cmocka_unit_test(test_memory_has_a_nominal_bandwidth),
         cmocka_unit_test(test_cell_floor_reads_its_dtype),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
