@@ -4,6 +4,11 @@
 #include "measure/policy_state.h"
 #include "stats/race.h"
 
+#include <math.h>
+
+/* What a dropped baseline may take of the cell's budget in the final. */
+static const double kept_share = 0.1;
+
 typedef struct {
     tsw_policy_state_t base;
     tsw_race_t *race;
@@ -140,6 +145,10 @@ tsw_status_t tsw_policy_race_new(const tsw_policy_setup_t *setup, tsw_policy_sta
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
     options.max_rounds = setup->policy->rounds;
     options.floor_ns = setup->floor_ns;
+    if (status == TSW_OK)
+        options.keep = entrant_of(state, 0); /* the baseline */
+    if (setup->policy->cell_budget_s > 0)
+        options.keep_ns = fmin(options.keep_ns, 1e9 * kept_share * setup->policy->cell_budget_s);
     if (status == TSW_OK && setup->count > 0)
         status = tsw_race_new(&options, setup->policy->seed, setup->cell, setup->count,
                               &state->race, err);

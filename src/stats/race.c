@@ -58,6 +58,9 @@ tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_
 {
     if (count == 0)
         return tsw_err_set(err, TSW_ERR_ARG, "a race needs at least one config");
+    if (options->keep >= (int64_t)count)
+        return tsw_err_set(err, TSW_ERR_ARG, "the race has no config %lld to keep",
+                           (long long)options->keep);
     tsw_race_t *race = tsw_calloc(1, sizeof(*race));
     if (race == NULL)
         return tsw_err_nomem(err);
@@ -145,6 +148,26 @@ static double paired_median(const tsw_race_t *race, const double *a, const doubl
 static bool is_running(const tsw_race_t *race, size_t i)
 {
     return race->entrants[i].fate == TSW_RACE_RUNNING;
+}
+
+static bool is_out_by_time(tsw_race_fate_t fate)
+{
+    return fate == TSW_RACE_HOPELESS || fate == TSW_RACE_ELIMINATED || fate == TSW_RACE_NOT_FINAL;
+}
+
+/* Whether the config that is to be kept takes part without being in the race any more. */
+static bool is_kept(const tsw_race_t *race, size_t i)
+{
+    const tsw_race_options_t *options = &race->options;
+    const entrant_t *entrant = &race->entrants[i];
+    return race->in_final && (int64_t)i == options->keep && is_out_by_time(entrant->fate) &&
+           race->finals < options->final_rounds &&
+           exp(entrant->fastest) * options->final_rounds <= options->keep_ns;
+}
+
+static bool takes_part(const tsw_race_t *race, size_t i)
+{
+    return is_running(race, i) || is_kept(race, i);
 }
 
 static size_t count_running(const tsw_race_t *race)
@@ -290,7 +313,7 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
     if (!race->over) {
         size_t count = 0;
         for (uint32_t i = 0; i < race->entrant_count; i++) {
-            if (is_running(race, i))
+            if (takes_part(race, i))
                 race->members[count++] = i;
         }
         if (race->in_final && !is_running(race, (size_t)race->incumbent))
@@ -360,7 +383,7 @@ void tsw_race_report(tsw_race_t *race, const double *time_ns, const uint32_t *la
         return;
     for (size_t slot = 0; slot < race->wave_count; slot++) {
         entrant_t *entrant = &race->entrants[race->wave[slot]];
-        if (slot == race->control_slot || entrant->fate != TSW_RACE_RUNNING)
+        if (slot == race->control_slot || !takes_part(race, race->wave[slot]))
             continue;
         if (is_broken(race, entrant, time_ns[slot]))
             entrant->fate = TSW_RACE_BROKEN;

@@ -47,12 +47,17 @@ typedef struct {
      * when all others are told apart from it. */
     uint32_t final_rounds, final_launches;
     double floor_ns; /* no launch can be faster; 0: unknown */
+    /* Takes part in the first final_rounds waves of the final even after it was hopeless or
+     * eliminated, for an honest comparison, if these take no longer than keep_ns. It decides
+     * nothing there and keeps its fate. -1: none. */
+    int64_t keep;
+    double keep_ns;
 } tsw_race_options_t;
 
 #define TSW_RACE_OPTIONS_DEFAULT                                                                   \
     {                                                                                              \
         .alpha = 0.05, .indifference = 0.005, .max_rounds = 96, .final_size = 3,                   \
-        .final_rounds = 6, .final_launches = 32                                                    \
+        .final_rounds = 6, .final_launches = 32, .keep = -1, .keep_ns = 10e9                       \
     }
 
 typedef struct tsw_race tsw_race_t;

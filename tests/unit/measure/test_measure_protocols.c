@@ -117,6 +117,30 @@ static void test_race_drops_early_and_ends_in_a_final(void **test)
     tsw_policy_free(state);
 }
 
+static double slow_baseline(uint32_t config)
+{
+    return config == 0 ? 300e3 : 100e3 + 1e3 * config;
+}
+
+static void test_race_when_the_baseline_is_hopeless_then_the_final_has_it(void **test)
+{
+    (void)test;
+    log_t log;
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_RACE, .rounds = 96, .seed = 5};
+    tsw_policy_state_t *state = make(&policy, CONFIGS, 0);
+    run(state, slow_baseline, &log);
+    assert_int_equal(tsw_policy_pick(state), 1);
+    assert_int_equal(tsw_policy_fate(state, 0), TSW_FATE_HOPELESS);
+    assert_true(log.per_config[0] >= 6);
+    tsw_policy_free(state);
+
+    policy.cell_budget_s = 0.001; /* spent before the final */
+    state = make(&policy, CONFIGS, 0);
+    run(state, slow_baseline, &log);
+    assert_true(log.per_config[0] <= 1);
+    tsw_policy_free(state);
+}
+
 static void test_race_numbers_its_waves_on_after_a_death(void **test)
 {
     (void)test;
@@ -355,6 +379,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_race_drops_early_and_ends_in_a_final),
+        cmocka_unit_test(test_race_when_the_baseline_is_hopeless_then_the_final_has_it),
         cmocka_unit_test(test_race_numbers_its_waves_on_after_a_death),
         cmocka_unit_test(test_race_of_a_microsecond_and_five_seconds),
         cmocka_unit_test(test_budget_ends_every_protocol_with_what_there_is),

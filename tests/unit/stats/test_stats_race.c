@@ -43,6 +43,7 @@ static result_t run_race(uint64_t r, const gpu_t *gpu)
     double truth[CONFIGS];
     draw_truth(r, gpu, truth);
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    options.keep = 0; /* as real races do */
     tsw_race_t *race = NULL;
     assert_int_equal(tsw_race_new(&options, r, (tsw_key_t){.lo = r}, CONFIGS, &race, NULL), TSW_OK);
     result_t result = {0};
@@ -315,6 +316,90 @@ static void test_final_takes_the_best_of_what_is_left(void **state)
     tsw_race_free(race);
 }
 
+/* Config 0 is kept and `baseline` times as slow as the best of the others, 1 .. 4. */
+typedef struct {
+    size_t finals;        /* waves */
+    size_t kept_finals;   /* of them, with config 0 */
+    size_t kept_launches; /* of config 0, in any wave */
+    size_t samples;       /* of config 0, in paired waves and the final */
+    int64_t winner;
+    tsw_race_fate_t fate;
+} kept_t;
+
+static kept_t run_kept(int64_t keep, double baseline, size_t count, int64_t fail_at_final)
+{
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    kept_t result = {0};
+    options.keep = keep;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, count, &race, NULL), TSW_OK);
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[6];
+        size_t kept = 0;
+        for (size_t slot = 0; slot < wave.count; slot++) {
+            uint32_t config = wave.configs[slot];
+            kept += config == 0 && slot != wave.control_slot;
+            time_ns[slot] = 1000.0 * (config == 0 ? baseline : 1.0 + 0.001 * config);
+        }
+        assert_true(kept <= 1);
+        if (wave.is_final && (int64_t)result.finals == fail_at_final)
+            tsw_race_drop(race, 0);
+        result.finals += wave.is_final;
+        result.kept_finals += wave.is_final ? kept : 0;
+        result.kept_launches += kept;
+        tsw_race_report(race, time_ns, NULL);
+    }
+    result.winner = tsw_race_winner(race);
+    result.fate = tsw_race_fate(race, 0);
+    result.samples = tsw_race_samples(race, 0);
+    tsw_race_free(race);
+    return result;
+}
+
+static void test_kept_config_is_in_the_final_and_keeps_its_fate(void **state)
+{
+    (void)state;
+    const kept_t hopeless = run_kept(0, 3.5, 5, -1);
+    assert_int_equal(hopeless.kept_finals, 6);
+    assert_int_equal(hopeless.kept_launches, 7); /* and the warm-up */
+    assert_int_equal(hopeless.samples, 6);
+    assert_int_equal(hopeless.fate, TSW_RACE_HOPELESS);
+    const kept_t eliminated = run_kept(0, 1.05, 5, -1);
+    assert_int_equal(eliminated.kept_finals, 6);
+    assert_int_equal(eliminated.fate, TSW_RACE_ELIMINATED);
+    const kept_t leader = run_kept(0, 0.9, 5, -1);
+    assert_int_equal(leader.winner, 0);
+    assert_int_equal(leader.kept_finals, leader.finals);
+    assert_int_equal(leader.fate, TSW_RACE_WINNER);
+    const kept_t endless = run_kept(0, 2e6, 5, -1); /* 2 s a launch */
+    assert_int_equal(endless.kept_finals, 0);
+    const kept_t none = run_kept(-1, 3.5, 5, -1);
+    assert_int_equal(none.kept_finals, 0);
+    assert_int_equal(none.finals, hopeless.finals); /* not prolonged */
+    assert_int_equal(none.winner, hopeless.winner);
+}
+
+static void test_kept_config_when_it_fails_or_is_alone_then_the_race_ends_all_the_same(void **state)
+{
+    (void)state;
+    const kept_t failed = run_kept(0, 3.5, 5, 2);
+    assert_int_equal(failed.kept_finals, 3);
+    assert_int_equal(failed.samples, 2);
+    assert_int_equal(failed.fate, TSW_RACE_DROPPED);
+    assert_int_equal(failed.winner, 1);
+    const kept_t broken = run_kept(0, 0.0, 5, -1);
+    assert_int_equal(broken.kept_finals, 0);
+    assert_int_equal(broken.fate, TSW_RACE_BROKEN);
+    const kept_t single = run_kept(0, 1.0, 1, -1);
+    assert_int_equal(single.winner, 0);
+    assert_int_equal(single.kept_finals, 6);
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    options.keep = 5;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 5, &race, NULL), TSW_ERR_ARG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -328,6 +413,9 @@ int main(void)
         cmocka_unit_test(test_stop_leaves_the_leader_as_winner),
         cmocka_unit_test(test_final_counts_launches),
         cmocka_unit_test(test_final_takes_the_best_of_what_is_left),
+        cmocka_unit_test(test_kept_config_is_in_the_final_and_keeps_its_fate),
+        cmocka_unit_test(
+            test_kept_config_when_it_fails_or_is_alone_then_the_race_ends_all_the_same),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
