@@ -41,20 +41,31 @@ double tsw_cli_speedup(const tsw_config_result_t *config)
     return config->vs_baseline.n > 0 ? exp(-config->vs_baseline.log_ratio) : (double)NAN;
 }
 
-/* "(1.180, 1.220)"; "-" where there is no pair. */
+/* "(1.180, 1.220)"; "-" where the pairs are none, or do not decide. */
 static void format_ratio_interval(const tsw_paired_t *pair, char *out, size_t size)
 {
-    if (pair->n == 0)
+    if (pair->n == 0 || isnan(pair->low))
         snprintf(out, size, "-");
     else
         snprintf(out, size, "(%.3f, %.3f)", exp(-pair->high), exp(-pair->low));
 }
 
+/* "1.234 us", an estimate as "~1.234 us". */
+static void format_time(const tsw_config_result_t *config, char *out, size_t size)
+{
+    char time[32];
+    snprintf(out, size, "%s%s", config->is_estimate ? "~" : "",
+             tsw_text_format_ns(config->time_ns.median, time));
+}
+
 static void format_time_interval(const tsw_config_result_t *config, char *out, size_t size)
 {
     char low[32], high[32];
-    snprintf(out, size, "(%s, %s)", tsw_text_format_ns(config->ci_low_ns, low),
-             tsw_text_format_ns(config->ci_high_ns, high));
+    if (isnan(config->ci_low_ns))
+        snprintf(out, size, "-");
+    else
+        snprintf(out, size, "(%s, %s)", tsw_text_format_ns(config->ci_low_ns, low),
+                 tsw_text_format_ns(config->ci_high_ns, high));
 }
 
 static bool knows_roof(const tsw_group_t *group)
@@ -70,9 +81,9 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
 {
     const tsw_cell_summary_t *cell = group->cells[index];
     const tsw_config_result_t *config = tsw_cli_chosen(group, index);
-    char time[32] = "unusable", interval[80] = "", ratio_interval[48] = "";
+    char time[48] = "unusable", interval[80] = "", ratio_interval[48] = "";
     if (config != NULL) {
-        tsw_text_format_ns(config->time_ns.median, time);
+        format_time(config, time, sizeof(time));
         format_time_interval(config, interval, sizeof(interval));
         format_ratio_interval(&config->vs_baseline, ratio_interval, sizeof(ratio_interval));
     }
@@ -81,7 +92,8 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
     tsw_grid_number(grid, config != NULL ? group->choice[index] : (double)NAN);
     tsw_grid_text(grid, time);
     tsw_grid_text(grid, interval);
-    tsw_grid_number(grid, config != NULL ? tsw_cli_speedup(config) : (double)NAN);
+    tsw_grid_measure(grid, config != NULL ? tsw_cli_speedup(config) : (double)NAN,
+                     config != NULL && isnan(config->vs_baseline.low));
     tsw_grid_text(grid, ratio_interval);
     tsw_grid_number(grid, cell->tie_count);
     tsw_grid_number(grid, 100 * group->choice_regret[index]);

@@ -52,7 +52,13 @@ void tsw_grid_text(tsw_grid_t *grid, const char *text)
 
 void tsw_grid_number(tsw_grid_t *grid, double value)
 {
-    add_cell(grid, (tsw_grid_cell_t){.number = isfinite(value) ? value : (double)NAN});
+    tsw_grid_measure(grid, value, false);
+}
+
+void tsw_grid_measure(tsw_grid_t *grid, double value, bool is_estimate)
+{
+    add_cell(grid, (tsw_grid_cell_t){.number = isfinite(value) ? value : (double)NAN,
+                                     .is_estimate = is_estimate});
 }
 
 static bool is_whole(double value)
@@ -67,7 +73,7 @@ static const char *text_of(const tsw_grid_cell_t *cell, int digits, char scratch
         return cell->text;
     if (isnan(cell->number))
         return "-";
-    snprintf(scratch, NUMBER_MAX, "%.*f", digits, cell->number);
+    snprintf(scratch, NUMBER_MAX, "%s%.*f", cell->is_estimate ? "~" : "", digits, cell->number);
     return scratch;
 }
 

@@ -24,6 +24,7 @@ typedef struct {
 typedef struct {
     char *text;    /* heap; NULL: no value, or a number */
     double number; /* NaN: no value */
+    bool is_estimate;
 } tsw_grid_cell_t;
 
 typedef struct {
@@ -41,6 +42,8 @@ void tsw_grid_fini(tsw_grid_t *grid);
 /* The next cell, left to right, top to bottom. */
 void tsw_grid_text(tsw_grid_t *grid, const char *text); /* copied */
 void tsw_grid_number(tsw_grid_t *grid, double value);   /* NaN: no value */
+/* Likewise; text puts "~" before an estimate. */
+void tsw_grid_measure(tsw_grid_t *grid, double value, bool is_estimate);
 
 /* Appends. Text: an indented table under a header row. CSV: RFC 4180 with a header row. JSON: an
  * array of objects; what has no value is null. */

@@ -88,8 +88,9 @@ int tsw_cli_reduce(int argc, char **argv)
         .usage = "RUN|SWEEP.h5...",
         .summary = "Chooses at most 8 configs per pack and architecture from measured runs, the "
                    "baseline always among them, and says what that costs on the mean and the "
-                   "worst shape. Times are medians with their 95 % interval; regret is the time "
-                   "lost against the best config of a shape, in percent.",
+                   "worst shape. Times are medians with their 95 % interval, '~' marks estimates "
+                   "of what was dropped early; regret is the time lost against the best config of "
+                   "a shape, in percent.",
         .notes = "Runs of several inputs must belong to one plan, toolchain and clock mode.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),

@@ -76,12 +76,12 @@ static void add_times(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
     const bool timed = is_timed(config);
     const tsw_summary_t *time = &config->time_ns;
     tsw_grid_number(grid, (double)config->record->sample_count);
-    tsw_grid_number(grid, or_nan(timed, time->median));
+    tsw_grid_measure(grid, or_nan(timed, time->median), config->is_estimate);
     tsw_grid_number(grid, or_nan(timed, config->ci_low_ns));
     tsw_grid_number(grid, or_nan(timed, config->ci_high_ns));
     tsw_grid_number(grid, or_nan(timed, time->mean));
     tsw_grid_number(grid, or_nan(timed, time->std));
-    tsw_grid_number(grid, tsw_cli_speedup(config));
+    tsw_grid_measure(grid, tsw_cli_speedup(config), isnan(config->vs_baseline.low));
     tsw_grid_number(grid, or_nan(timed && cell->roof_ns > 0, cell->roof_ns / time->median));
     tsw_grid_number(grid, or_nan(timed, config->regret));
     tsw_grid_number(grid, or_nan(timed, config->in_tie_set ? 1 : 0));
@@ -209,7 +209,7 @@ int tsw_cli_show(int argc, char **argv)
             "and standard deviation in ns per launch, speed against the baseline and against what "
             "the device was calibrated to achieve, regret against the best as a ratio, why the "
             "protocol stopped measuring it, and what the compiler made. The time of a config that "
-            "was dropped early is an estimate.",
+            "was dropped early is an estimate: '~' stands before it, and it has no interval.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,

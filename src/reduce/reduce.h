@@ -32,9 +32,11 @@ typedef struct {
     bool is_estimate; /* no sample decides: its time comes from early ones, by the ratio to the
                          winner */
     const char *detail;
-    tsw_summary_t time_ns; /* per launch, decisive rounds only */
-    double ci_low_ns, ci_high_ns, ci_confidence;
-    tsw_paired_t vs_best;     /* log(this / winner) over paired rounds */
+    tsw_summary_t time_ns;        /* per launch, decisive rounds only */
+    double ci_low_ns, ci_high_ns; /* NaN: an estimate, or a single sample */
+    double ci_confidence;
+    /* Over paired rounds; the interval is NaN where these do not decide, or there is only one. */
+    tsw_paired_t vs_best;     /* log(this / winner) */
     tsw_paired_t vs_baseline; /* log(this / baseline) */
     double regret;            /* against the winner; 0 inside the tie set; infinite: unusable */
     bool in_tie_set;
@@ -45,13 +47,13 @@ typedef struct {
     const tsw_cell_result_t *cell; /* borrowed */
     tsw_config_result_t *configs;
     size_t config_count;
-    int32_t winner;     /* index; -1: no usable config */
-    int32_t baseline;   /* index of config_index 0; -1: no such record */
-    uint32_t tie_count; /* configs in the tie set besides the winner */
-    bool compile_only;  /* built, never timed: a winner was not to be expected */
-    double speedup;     /* baseline / winner, paired; 0 when either is missing */
-    double speedup_low, speedup_high;
-    double roof_ns;    /* per launch, by the device's calibration; 0: not known */
+    int32_t winner;                   /* index; -1: no usable config */
+    int32_t baseline;                 /* index of config_index 0; -1: no such record */
+    uint32_t tie_count;               /* configs in the tie set besides the winner */
+    bool compile_only;                /* built, never timed: a winner was not to be expected */
+    double speedup;                   /* baseline / winner, paired; 0 when either is missing */
+    double speedup_low, speedup_high; /* NaN: no interval */
+    double roof_ns;                   /* per launch, by the device's calibration; 0: not known */
     double roof_ratio; /* roof / winner, 1: as fast as can be achieved; 0: not known */
 } tsw_cell_summary_t;
 

@@ -135,6 +135,17 @@ static void mark_suspect(tsw_config_result_t *result, const char *why)
     result->usable = false;
 }
 
+/* Of the median of the sorted samples. A single one, or those of another kind than decide, have
+ * none: no interval is better than one that looks like certainty. */
+static void set_interval(const cell_work_t *w, tsw_config_result_t *result)
+{
+    result->ci_low_ns = result->ci_high_ns = NAN;
+    result->ci_confidence = 0.0;
+    if (!result->is_estimate && result->time_ns.n > 1)
+        tsw_stats_median_ci(w->scratch, result->time_ns.n, w->options->confidence,
+                            &result->ci_low_ns, &result->ci_high_ns, &result->ci_confidence);
+}
+
 /* Times of one record: its series, and its summary with interval from the best class it has. */
 static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
 {
@@ -153,8 +164,7 @@ static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
         result->usable = true;
         result->is_estimate = class != CLASS_DECISIVE;
         result->time_ns = times->of[class].summary;
-        tsw_stats_median_ci(w->scratch, times->of[class].summary.n, w->options->confidence,
-                            &result->ci_low_ns, &result->ci_high_ns, &result->ci_confidence);
+        set_interval(w, result);
     }
     if (record->fate == TSW_FATE_SUSPECT)
         mark_suspect(result, "a time that cannot be: zero, or faster than the device's limits");
@@ -267,7 +277,8 @@ static bool may_compare(const cell_work_t *w, size_t a, size_t b, class_t class)
     return class != CLASS_WARMUP || w->times[a].is_hopeless || w->times[b].is_hopeless;
 }
 
-/* Over the rounds of the best class that has common ones. */
+/* Over the rounds of the best class that has common ones. Without an interval (NaN) where these do
+ * not decide, or where there is only one. */
 static tsw_paired_t pair(const cell_work_t *w, size_t a, int32_t b)
 {
     tsw_paired_t paired = {0};
@@ -279,6 +290,10 @@ static tsw_paired_t pair(const cell_work_t *w, size_t a, int32_t b)
         if (may_compare(w, a, (size_t)b, class))
             paired = tsw_stats_paired(x->values, x->count, y->values, y->count,
                                       w->options->confidence, w->scratch);
+        if (paired.n > 0 && (class != CLASS_DECISIVE || paired.n == 1)) {
+            paired.low = paired.high = NAN;
+            paired.confidence = 0.0;
+        }
     }
     return paired;
 }
@@ -307,9 +322,8 @@ static void estimate(cell_work_t *w, size_t index)
     double ratio = log_ratio_of(w, index, s->winner, &result->vs_best);
     double factor = s->configs[s->winner].time_ns.median * exp(ratio) / result->time_ns.median;
     tsw_summary_t *time = &result->time_ns;
-    double *values[] = {&time->min, &time->q1,          &time->median,      &time->q3,
-                        &time->max, &time->mean,        &time->std,         &time->p90,
-                        &time->p99, &result->ci_low_ns, &result->ci_high_ns};
+    double *values[] = {&time->min,  &time->q1,  &time->median, &time->q3, &time->max,
+                        &time->mean, &time->std, &time->p90,    &time->p99};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         *values[i] *= factor;
 }
@@ -344,8 +358,8 @@ static void compare_to_baseline(const cell_work_t *w)
     const tsw_paired_t *paired = &s->configs[s->winner].vs_baseline;
     double ratio = log_ratio_of(w, (size_t)s->winner, s->baseline, paired);
     s->speedup = exp(-ratio);
-    s->speedup_low = exp(-(paired->n > 0 ? paired->high : ratio));
-    s->speedup_high = exp(-(paired->n > 0 ? paired->low : ratio));
+    s->speedup_low = paired->n > 0 ? exp(-paired->high) : NAN;
+    s->speedup_high = paired->n > 0 ? exp(-paired->low) : NAN;
 }
 
 static bool is_compile_only(const tsw_cell_result_t *cell)

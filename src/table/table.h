@@ -13,10 +13,11 @@ typedef struct {
     char *variant;
     char *shape;
     uint32_t config; /* index in the pack's configs */
-    double time_ns, ci_low_ns, ci_high_ns;
-    double speedup;     /* over the baseline */
-    double regret;      /* of this choice against the cell's winner */
-    uint32_t tie_count; /* configs not told apart from the winner */
+    double time_ns;
+    double ci_low_ns, ci_high_ns; /* NaN, null in JSON: the time is an estimate or one sample */
+    double speedup;               /* over the baseline */
+    double regret;                /* of this choice against the cell's winner */
+    uint32_t tie_count;           /* configs not told apart from the winner */
 } tsw_table_row_t;
 
 typedef struct {
@@ -53,8 +54,9 @@ void tsw_table_sort(tsw_table_t *table);
 /* The order of two names (or NULL, which comes first): < 0, 0, > 0. */
 int tsw_table_compare(const char *a, const char *b);
 /* Append the JSON text: stable order of keys, numbers with 12 digits, one row per line, nothing
- * that depends on place or time. An infinite regret (no usable baseline in a cell) is null; any
- * other number that JSON lacks, or text that is absent or no UTF-8, is TSW_ERR_ARG. */
+ * that depends on place or time. An infinite regret (no usable baseline in a cell) and an interval
+ * that is NaN are null; any other number that JSON lacks, or text that is absent or no UTF-8, is
+ * TSW_ERR_ARG. */
 tsw_status_t tsw_table_write(const tsw_table_t *table, tsw_buf_t *out, tsw_err_t *err);
 /* Strict: every key there, none unknown. TSW_ERR_INPUT as "line:column: what" with the nearest
  * known key, TSW_ERR_VERSION for another schema. The caller owns *table_p. */

@@ -61,7 +61,10 @@ static void check_row(check_t *c, size_t index)
         fault(c, "%s %s: config %u of %zu", v, s, row->config, c->pack->config_count);
     if (!(row->time_ns > 0.0))
         fault(c, "%s %s: time %g ns", v, s, row->time_ns);
-    if (!(row->ci_low_ns <= row->time_ns && row->time_ns <= row->ci_high_ns))
+    if (isnan(row->ci_low_ns) != isnan(row->ci_high_ns))
+        fault(c, "%s %s: half an interval", v, s);
+    else if (!isnan(row->ci_low_ns) &&
+             !(row->ci_low_ns <= row->time_ns && row->time_ns <= row->ci_high_ns))
         fault(c, "%s %s: time %g ns outside its interval %g .. %g", v, s, row->time_ns,
               row->ci_low_ns, row->ci_high_ns);
     if (!(row->regret >= 0.0))

@@ -16,6 +16,7 @@ typedef enum {
     TSW_FIELD_SIZE,
     TSW_FIELD_REAL,
     TSW_FIELD_REAL_OR_NULL, /* null stands for infinity */
+    TSW_FIELD_REAL_OR_NONE, /* null stands for NaN: there is none */
 } tsw_table_field_kind_t;
 
 typedef struct {

@@ -157,9 +157,10 @@ static tsw_status_t read_value(reader_t *r, const json_t *value, tsw_table_field
             *(size_t *)at = (size_t)number;
         return status;
     case TSW_FIELD_REAL_OR_NULL:
+    case TSW_FIELD_REAL_OR_NONE:
     case TSW_FIELD_REAL:
-        if (kind == TSW_FIELD_REAL_OR_NULL && json_is_null(value))
-            *(double *)at = INFINITY;
+        if (kind != TSW_FIELD_REAL && json_is_null(value))
+            *(double *)at = kind == TSW_FIELD_REAL_OR_NULL ? INFINITY : NAN;
         else if (json_is_number(value))
             *(double *)at = json_number_value(value);
         else

@@ -55,7 +55,8 @@ static void emit_real(writer_t *w, const tsw_table_field_t *field, double value)
 {
     if (isfinite(value))
         emit(w, json_real(value));
-    else if (field->kind == TSW_FIELD_REAL_OR_NULL && isinf(value) && value > 0.0)
+    else if ((field->kind == TSW_FIELD_REAL_OR_NULL && isinf(value) && value > 0.0) ||
+             (field->kind == TSW_FIELD_REAL_OR_NONE && isnan(value)))
         tsw_buf_append_text(w->out, "null");
     else
         fail(w, tsw_err_set(w->err, TSW_ERR_ARG, "table: \"%s\" is not a number that JSON has",
@@ -85,6 +86,7 @@ static void emit_field(writer_t *w, const tsw_table_field_t *field, const void *
         tsw_buf_printf(w->out, "%zu", *(const size_t *)at);
         break;
     case TSW_FIELD_REAL:
+    case TSW_FIELD_REAL_OR_NONE:
     case TSW_FIELD_REAL_OR_NULL:
         emit_real(w, field, *(const double *)at);
         break;

@@ -67,6 +67,34 @@ static void test_print_when_simulated_then_says_so_everywhere(void **state)
     fixture_free(&f);
 }
 
+/* Time ran out: one early launch each. */
+static void test_print_and_tables_when_all_are_estimates_then_no_interval(void **state)
+{
+    (void)state;
+    fixture_t f = {.dataset = sample_dataset_new()};
+    tsw_cell_result_t *cell = sample_dataset_cell(&f.dataset, "demo", "dtype=f16", "M=8", 90);
+    for (int i = 0; i < 2; i++) {
+        tsw_record_t *record = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+        record->fate = TSW_FATE_BUDGET;
+        sample_dataset_sample(record, TSW_STAGE_EARLY, 0, i == 0 ? 3000000 : 1000000);
+    }
+    tsw_dataset_canonicalise(&f.dataset);
+    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_cli_tables_t tables = {0};
+    assert_int_equal(tsw_reduce(&f.dataset, &options, &f.reduction, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    assert_has(tsw_buf_text(&out), "~1.00 ms  -");
+    assert_has(tsw_buf_text(&out), "~3.000  -");
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    tsw_buf_clear(&out);
+    assert_int_equal(tsw_cli_tables_json(&tables, &out, NULL), TSW_OK);
+    assert_has(tsw_buf_text(&out), "\"ci_low_ns\": null, \"ci_high_ns\": null");
+    tsw_cli_tables_fini(&tables);
+    tsw_buf_fini(&out);
+    fixture_free(&f);
+}
+
 static void test_print_when_nothing_usable_then_names_why(void **state)
 {
     (void)state;
@@ -173,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print_when_simulated_then_says_so_everywhere),
+        cmocka_unit_test(test_print_and_tables_when_all_are_estimates_then_no_interval),
         cmocka_unit_test(test_print_when_nothing_usable_then_names_why),
         cmocka_unit_test(test_tables_when_made_then_one_per_arch_and_consistent),
         cmocka_unit_test(test_tables_when_not_for_release_then_refused),

@@ -45,6 +45,23 @@ static void test_text_when_rendered_then_aligned(void **state)
                                     "  long name       -\n");
 }
 
+static void test_estimate_when_rendered_then_marked_in_text_alone(void **state)
+{
+    (void)state;
+    tsw_grid_t grid = tsw_grid(columns, 3);
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_grid_text(&grid, "a");
+    tsw_grid_measure(&grid, 12, true);
+    tsw_grid_text(&grid, "b");
+    assert_int_equal(tsw_grid_render(&grid, TSW_FORMAT_TEXT, &out, NULL), TSW_OK);
+    assert_int_equal(tsw_grid_render(&grid, TSW_FORMAT_CSV, &out, NULL), TSW_OK);
+    assert_string_equal(tsw_buf_text(&out), "  name     ns  why\n"
+                                            "  a     ~12.0  b\n"
+                                            "name,ns,why\r\na,12,b\r\n");
+    tsw_buf_fini(&out);
+    tsw_grid_fini(&grid);
+}
+
 static void test_text_when_column_is_for_files_then_left_out(void **state)
 {
     (void)state;
@@ -121,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_text_when_rendered_then_aligned),
+        cmocka_unit_test(test_estimate_when_rendered_then_marked_in_text_alone),
         cmocka_unit_test(test_text_when_column_is_for_files_then_left_out),
         cmocka_unit_test(test_csv_when_rendered_then_quoted),
         cmocka_unit_test(test_json_when_rendered_then_strict),

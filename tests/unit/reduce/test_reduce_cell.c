@@ -99,6 +99,65 @@ static void test_cell_times_are_per_launch(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* A config left after one early wave, and a cell with a single round: no interval looks certain. */
+static void test_cell_estimates_and_single_samples_have_no_interval(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    tsw_record_t *left = sample_dataset_record(cell, "T=1", TSW_OUTCOME_OK);
+    left->fate = TSW_FATE_HOPELESS;
+    sample_dataset_sample(left, TSW_STAGE_EARLY, 0, 3000000);
+    tsw_record_t *fast = sample_dataset_timed(cell, "T=2", 1000000);
+    sample_dataset_sample(fast, TSW_STAGE_EARLY, 0, 1000000);
+    cell = sample_dataset_cell(&dataset, "matmul", "dtype=f16", "M=65", 90);
+    for (int i = 0; i < 2; i++) {
+        tsw_record_t *once = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+        sample_dataset_sample(once, TSW_STAGE_ROUND, 0, i == 0 ? 3000000 : 1000000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    for (size_t i = 0; i < r->cell_count; i++) {
+        const tsw_cell_summary_t *s = &r->cells[i];
+        bool once = strcmp(s->cell->shape, "M=65") == 0;
+        assert_int_equal(s->winner, 1);
+        assert_int_equal(s->configs[0].is_estimate, !once);
+        assert_true(isnan(s->configs[0].ci_low_ns) && isnan(s->configs[0].ci_high_ns));
+        assert_int_equal(isnan(s->configs[1].ci_low_ns) != 0, once);
+        assert_near(s->speedup, 3.0, 1e-9);
+        assert_true(isnan(s->speedup_low) && isnan(s->speedup_high));
+        assert_int_equal(s->configs[1].vs_baseline.n, 1);
+        assert_true(isnan(s->configs[1].vs_baseline.low));
+        assert_near(s->configs[0].regret, 2.0, 1e-9);
+    }
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* A baseline that a race dropped and kept in its final is no estimate. */
+static void test_cell_baseline_of_the_final_is_compared_in_pairs(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_record(cell, "T=1", TSW_OUTCOME_OK)->fate = TSW_FATE_HOPELESS;
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK)->fate = TSW_FATE_WINNER;
+    for (int i = 0; i < 2; i++) {
+        sample_dataset_sample(&cell->records[i], TSW_STAGE_EARLY, 0, i == 0 ? 4000000 : 1000000);
+        for (uint32_t round = 1; round < 7; round++)
+            sample_dataset_sample(&cell->records[i], TSW_STAGE_FINAL, round,
+                                  (i == 0 ? 3000000 : 1000000) + 1000 * round);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 1);
+    assert_false(s->configs[0].is_estimate);
+    assert_int_equal(s->configs[1].vs_baseline.n, 6);
+    assert_near(s->speedup, 3.0, 0.02);
+    assert_true(s->speedup_low < s->speedup && s->speedup < s->speedup_high);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_cell_only_ok_configs_are_usable(void **state)
 {
     (void)state;
@@ -413,6 +472,8 @@ int main(void)
         cmocka_unit_test(test_cell_winner_is_the_lowest_median),
         cmocka_unit_test(test_cell_warm_up_and_fixed_samples_decide_nothing),
         cmocka_unit_test(test_cell_times_are_per_launch),
+        cmocka_unit_test(test_cell_estimates_and_single_samples_have_no_interval),
+        cmocka_unit_test(test_cell_baseline_of_the_final_is_compared_in_pairs),
         cmocka_unit_test(test_cell_only_ok_configs_are_usable),
         cmocka_unit_test(test_cell_ties_by_indifference),
         cmocka_unit_test(test_cell_ties_by_noise_up_to_a_limit),

@@ -105,6 +105,11 @@ static void test_check_names_each_fault(void **state)
     s.rows[1].ci_low_ns = 21;
     check_faults(&s, 1, "outside its interval");
     fill(&s);
+    s.rows[1].ci_low_ns = NAN;
+    check_faults(&s, 1, "half an interval");
+    s.rows[1].ci_high_ns = NAN;
+    check_faults(&s, 0, "");
+    fill(&s);
     s.rows[1].time_ns = NAN;
     check_faults(&s, 2, "time");
     fill(&s);
