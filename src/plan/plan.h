@@ -42,6 +42,8 @@ typedef struct {
     tsw_key_t key; /* of the variant, arch, dims and configs */
     uint32_t *
         configs; /* NULL when skipped; indices in the variant's configs, [0] == 0 is the baseline */
+    uint32_t *order; /* of building and verifying: the indices of configs, the baseline first, then
+                        those that are expected to compile longest */
     size_t config_count;
     double flops, bytes; /* of one launch */
     double cost_ns;      /* expected device time, for order and progress */
@@ -93,8 +95,8 @@ void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool 
 void tsw_plan_print(const tsw_plan_t *plan, tsw_buf_t *out);
 void tsw_plan_json(const tsw_plan_t *plan, tsw_buf_t *out);
 
-/* Builds that a live cell needs: the tool build, its reference, one per config; of a compile-only
- * cell the configs alone. Calls fn for each. */
+/* Builds that a live cell needs: the tool build, its reference, one per config in the cell's order;
+ * of a compile-only cell the configs alone. Calls fn for each. */
 void tsw_plan_cell_builds(const tsw_plan_t *plan, const tsw_cell_t *cell,
                           void (*fn)(void *user, uint32_t build), void *user);
 

@@ -43,7 +43,7 @@ static tsw_status_t need_configs(tsw_plan_maker_t *m, const tsw_cell_t *cell)
     tsw_plan_variant_t *variant = &m->plan->variants[cell->variant];
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < cell->config_count; i++) {
-        uint32_t config = cell->configs[i];
+        uint32_t config = cell->configs[cell->order[i]];
         uint32_t *id = &variant->config_builds[config];
         if (*id == UINT32_MAX)
             status = get_build(m, TSW_BUILD_CONFIG, cell->variant, config, id);
@@ -100,5 +100,5 @@ void tsw_plan_cell_builds(const tsw_plan_t *plan, const tsw_cell_t *cell,
         fn(user, variant->reference_build);
     }
     for (size_t i = 0; i < cell->config_count; i++)
-        fn(user, variant->config_builds[cell->configs[i]]);
+        fn(user, variant->config_builds[cell->configs[cell->order[i]]]);
 }

@@ -130,6 +130,8 @@ static tsw_status_t choose_configs(tsw_plan_maker_t *m, tsw_cell_t *cell)
                                        cell->configs, &cell->config_count, m->err);
     for (size_t i = 0; status == TSW_OK && i < cell->config_count; i++)
         cell->configs[i] = map[cell->configs[i]];
+    if (status == TSW_OK)
+        status = tsw_plan_order_make(variant, cell, m->err);
     tsw_free(keep);
     return status;
 }
@@ -178,6 +180,7 @@ static tsw_status_t key_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
 void tsw_plan_cell_fini(tsw_cell_t *cell)
 {
     tsw_free(cell->configs);
+    tsw_free(cell->order);
     tsw_free(cell->skip_reason);
     tsw_filter_report_fini(&cell->report);
 }

@@ -66,6 +66,15 @@ double tsw_plan_cost_cell_ns(tsw_arch_t arch, tsw_dtype_t dtype, const tsw_polic
     return (double)config_count * (rounds * launch_ns + CONFIG_NS);
 }
 
+double tsw_plan_cost_config(const tsw_pack_t *pack, const tsw_config_t *config)
+{
+    double cost = 1.0;
+    for (size_t i = 0; i < pack->knob_count; i++)
+        if (pack->knobs[i].is_tile)
+            cost *= (double)config->values[i];
+    return cost;
+}
+
 double tsw_plan_cost_build_ns(const tsw_build_t *build)
 {
     double archs = 0.0;

@@ -35,6 +35,9 @@ void tsw_plan_map_fini(tsw_plan_map_t *map);
 /* The cells of one shape of a variant, one per arch. */
 tsw_status_t tsw_plan_cells_add(tsw_plan_maker_t *m, uint32_t variant, const tsw_shape_t *shape);
 void tsw_plan_cell_fini(tsw_cell_t *cell);
+/* Sets the order of a cell that has its configs. */
+tsw_status_t tsw_plan_order_make(const tsw_plan_variant_t *variant, tsw_cell_t *cell,
+                                 tsw_err_t *err);
 /* Order and ids. */
 void tsw_plan_cells_sort(tsw_plan_t *plan);
 

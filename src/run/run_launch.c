@@ -69,8 +69,7 @@ int64_t tsw_run_max_tile(const tsw_run_t *run, const tsw_cell_t *cell)
     for (size_t i = 0; i < cell->config_count; i++) {
         const tsw_config_t *config = &variant->configs[cell->configs[i]];
         for (size_t k = 0; k < pack->knob_count; k++) {
-            bool is_tile = pack->knobs[k].is_tile || pack->knobs[k].tiles_dim >= 0;
-            if (is_tile && config->values[k] > largest)
+            if (pack->knobs[k].is_tile && config->values[k] > largest)
                 largest = config->values[k];
         }
     }

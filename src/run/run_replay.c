@@ -22,6 +22,19 @@ static const tsw_record_t *find_record(const tsw_cell_result_t *cell, tsw_key_t 
     return NULL;
 }
 
+/* The record that was measured for this one: its own, or that of the config it is an alias of. When
+ * the file was made, another one of the equal configs may have been the first. */
+static const tsw_record_t *find_measured(const tsw_cell_result_t *cell, const tsw_record_t *record)
+{
+    if (record == NULL || record->outcome != TSW_OUTCOME_ALIAS)
+        return record;
+    for (size_t i = 0; i < cell->record_count; i++) {
+        if (cell->records[i].config_index == record->alias_of)
+            return &cell->records[i];
+    }
+    return record;
+}
+
 tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *cell,
                                       uint32_t config_index, uint64_t **ns_p, size_t *count_p,
                                       tsw_err_t *err)
@@ -29,8 +42,9 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
     if (!run->replay)
         return TSW_OK;
     const tsw_plan_variant_t *variant = &run->plan->variants[cell->variant];
-    const tsw_record_t *record = find_record(tsw_run_recorded_cell(run, cell->key),
-                                             variant->configs[cell->configs[config_index]].key);
+    const tsw_cell_result_t *recorded = tsw_run_recorded_cell(run, cell->key);
+    const tsw_record_t *record = find_measured(
+        recorded, find_record(recorded, variant->configs[cell->configs[config_index]].key));
     if (record == NULL || record->sample_count == 0)
         return TSW_OK;
     uint64_t *ns = tsw_calloc(record->sample_count, sizeof(*ns));

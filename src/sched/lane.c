@@ -132,16 +132,17 @@ static void begin_cell(tsw_lane_t *lane, tsw_lane_cell_t *cell)
 static void add_configs(tsw_lane_t *lane, tsw_lane_cell_t *cell)
 {
     for (; cell->added < cell->known; cell->added++) {
-        tsw_lane_config_state_t state = cell->configs[cell->added].state;
+        const uint32_t index = cell->order[cell->added];
+        tsw_lane_config_state_t state = cell->configs[index].state;
         bool verified = state == TSW_LANE_CONFIG_VERIFIED;
         if (state != TSW_LANE_CONFIG_BUILT && !verified)
             continue;
         if (!verified)
-            tsw_lane_cell_set_state(cell, cell->added, TSW_LANE_CONFIG_ADDED);
+            tsw_lane_cell_set_state(cell, index, TSW_LANE_CONFIG_ADDED);
         act(lane, (tsw_lane_action_t){.type = TSW_LANE_ADD_CONFIG,
                                       .cell = cell->id,
                                       .attempt = cell->attempt,
-                                      .config_index = (uint32_t)cell->added,
+                                      .config_index = index,
                                       .verified = verified});
     }
 }

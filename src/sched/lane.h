@@ -2,7 +2,7 @@
  * ahead, and the life of its measure worker. Event in, actions out; owns the results of the cell in
  * hand.
  *
- * Configs go to the worker in the order of their index, each once every lower one's build has
+ * Configs go to the worker in the plan's order, each once the builds of all before it have
  * ended: so aliases are known before, and what a cell does never hangs on the order in which builds
  * arrive. Cells of a compile-only arch need no worker: their records tell what was built. */
 #ifndef TSW_SCHED_LANE_H

@@ -87,6 +87,7 @@ tsw_status_t tsw_lane_cell_new(const tsw_plan_t *plan, uint32_t id, uint32_t att
     cell->attempt = attempt;
     cell->compile_only = planned->compile_only;
     cell->config_count = planned->config_count;
+    cell->order = planned->order;
     cell->counts[TSW_LANE_CONFIG_WAITING] = planned->config_count;
     cell->result.attempt = attempt;
     cell->result.pick = -1;
@@ -141,30 +142,34 @@ void tsw_lane_cell_end_all(tsw_lane_cell_t *cell, tsw_outcome_t outcome, const c
     }
 }
 
-/* The lowest config that launches exactly as this one; itself when there is none. */
-static size_t leader_of(const tsw_lane_cell_t *cell, size_t config)
+/* The first config that launches exactly as the one at this place of the order; that one itself
+ * when there is none. */
+static size_t leader_of(const tsw_lane_cell_t *cell, size_t place)
 {
-    for (size_t i = 0; i < config; i++)
-        if (cell->configs[i].built &&
-            tsw_key_equal(cell->configs[i].launch_key, cell->configs[config].launch_key))
-            return i;
-    return config;
+    const tsw_lane_config_t *config = &cell->configs[cell->order[place]];
+    for (size_t i = 0; i < place; i++) {
+        const tsw_lane_config_t *before = &cell->configs[cell->order[i]];
+        if (before->built && tsw_key_equal(before->launch_key, config->launch_key))
+            return cell->order[i];
+    }
+    return cell->order[place];
 }
 
 static void settle_known(tsw_lane_cell_t *cell)
 {
     for (; cell->known < cell->config_count; cell->known++) {
-        tsw_lane_config_t *config = &cell->configs[cell->known];
+        const size_t index = cell->order[cell->known];
+        const tsw_lane_config_t *config = &cell->configs[index];
         if (config->state != TSW_LANE_CONFIG_WAITING)
             continue;
         if (!config->built)
             return;
         size_t leader = leader_of(cell, cell->known);
-        if (leader == cell->known) {
-            tsw_lane_cell_set_state(cell, cell->known, TSW_LANE_CONFIG_BUILT);
+        if (leader == index) {
+            tsw_lane_cell_set_state(cell, index, TSW_LANE_CONFIG_BUILT);
         } else {
-            cell->result.records[cell->known].alias_of = (uint32_t)leader;
-            tsw_lane_cell_set_state(cell, cell->known, TSW_LANE_CONFIG_ALIAS);
+            cell->result.records[index].alias_of = (uint32_t)leader;
+            tsw_lane_cell_set_state(cell, index, TSW_LANE_CONFIG_ALIAS);
         }
     }
 }

@@ -6,18 +6,18 @@
 #include "sched/lane.h"
 
 typedef enum {
-    TSW_LANE_CONFIG_WAITING,  /* its build has not ended, or that of a lower index */
+    TSW_LANE_CONFIG_WAITING,  /* its build has not ended, or one before it has not */
     TSW_LANE_CONFIG_BUILT,    /* may go to the worker */
     TSW_LANE_CONFIG_ADDED,    /* in the worker, its verification is awaited */
     TSW_LANE_CONFIG_VERIFIED, /* known good */
-    TSW_LANE_CONFIG_ALIAS,    /* launches as a lower one does; ends with it */
+    TSW_LANE_CONFIG_ALIAS,    /* launches as one before it does; ends with it */
     TSW_LANE_CONFIG_ENDED,    /* its outcome is in the record */
     TSW_LANE_CONFIG_STATES,
 } tsw_lane_config_state_t;
 
 typedef struct {
     tsw_lane_config_state_t state;
-    bool built; /* WAITING: its own build is good, a lower one's is awaited */
+    bool built; /* WAITING: its own build is good, one before it is awaited */
     tsw_key_t launch_key;
 } tsw_lane_config_t;
 
@@ -28,11 +28,12 @@ typedef struct {
     bool reference_known, tool_known; /* good, or all configs have ended for it */
     tsw_lane_config_t *configs;
     size_t config_count;
+    const uint32_t *order;                 /* the plan's; before and after below mean it */
     size_t counts[TSW_LANE_CONFIG_STATES]; /* of configs */
-    size_t known;                          /* the builds of all configs before it have ended */
+    size_t known;                          /* so many builds from the first on have ended */
     /* What the worker at hand knows; reset by its death. */
     bool begun, timing;
-    size_t added;          /* configs before it are in the worker, as far as they go there */
+    size_t added;          /* so many configs from the first on are in the worker, or not to be */
     uint32_t blank_deaths; /* of workers that were busy with no config */
     uint32_t next_round;
     tsw_cell_result_t result;
@@ -49,7 +50,7 @@ void tsw_lane_cell_end(tsw_lane_cell_t *cell, size_t config, tsw_outcome_t outco
                        const char *detail);
 /* Ends all configs that have not ended. */
 void tsw_lane_cell_end_all(tsw_lane_cell_t *cell, tsw_outcome_t outcome, const char *detail);
-/* A build has ended; aliases are decided as far as all lower builds are known. */
+/* A build has ended; aliases are decided as far as all builds before are known. */
 void tsw_lane_cell_built(tsw_lane_cell_t *cell, const tsw_lane_built_t *built);
 /* The worker is gone with all that it knew. */
 void tsw_lane_cell_unload(tsw_lane_cell_t *cell);

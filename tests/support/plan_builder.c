@@ -98,8 +98,11 @@ static void build_cell(tsw_plan_t *plan, const plan_build_t *what, uint32_t arch
     cell->key = key_of("cell", arch, c);
     cell->config_count = what->configs;
     cell->configs = make(what->configs, sizeof(*cell->configs));
-    for (uint32_t i = 0; i < what->configs; i++)
+    cell->order = make(what->configs, sizeof(*cell->order));
+    for (uint32_t i = 0; i < what->configs; i++) {
         cell->configs[i] = i;
+        cell->order[i] = what->backwards && i > 0 ? (uint32_t)what->configs - i : i;
+    }
     cell->flops = 1e9;
     cell->bytes = 1e6;
     cell->cost_ns = 1e6 * (double)(what->cells_per_arch - c);
@@ -149,6 +152,7 @@ void plan_built_free(tsw_plan_t *plan)
     }
     for (size_t c = 0; c < plan->cell_count; c++) {
         tsw_free(plan->cells[c].configs);
+        tsw_free(plan->cells[c].order);
         tsw_free(plan->cells[c].skip_reason);
     }
     tsw_free(plan->variants);

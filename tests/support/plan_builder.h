@@ -17,6 +17,7 @@ typedef struct {
     size_t configs;
     size_t cells_per_arch;
     uint32_t compile_only; /* bit i: arch i */
+    bool backwards;        /* order of the configs: the first, then from the last down */
 } plan_build_t;
 
 /* Dies with a message instead of returning an error; free with plan_built_free. */

@@ -176,14 +176,23 @@ static fate_t fate_of(const sim_t *sim, uint32_t cell, uint32_t config)
                             (FATE_COUNT - 1));
 }
 
-/* The config whose launch this one repeats; itself for most. */
+/* Where a config stands in the order of its cell. */
+static uint32_t place_of(const sim_t *sim, uint32_t cell, uint32_t config)
+{
+    uint32_t place = 0;
+    while (sim->plan->cells[cell].order[place] != config)
+        place++;
+    return place;
+}
+
+/* The config, one before it in the order, whose launch this one repeats; itself for most. */
 static uint32_t leader_of(const sim_t *sim, uint32_t cell, uint32_t config)
 {
-    if (config == 0 || !by_fate(sim, 4, variant_of(sim, cell), config, sim->what->aliases))
+    uint32_t place = place_of(sim, cell, config);
+    if (place == 0 || !by_fate(sim, 4, variant_of(sim, cell), config, sim->what->aliases))
         return config;
-    uint32_t leader =
-        (uint32_t)(tsw_rng_u64(sim->what->seed, 5, variant_of(sim, cell), config, 0) % config);
-    return leader_of(sim, cell, leader);
+    uint64_t leader = tsw_rng_u64(sim->what->seed, 5, variant_of(sim, cell), config, 0) % place;
+    return leader_of(sim, cell, sim->plan->cells[cell].order[leader]);
 }
 
 static tsw_outcome_t outcome_of_fate(const sim_t *sim, uint32_t cell, uint32_t config)
@@ -315,7 +324,7 @@ static void check_result(sim_t *sim, uint32_t r, uint32_t cell, const tsw_cell_r
         if (record->outcome != expected && !lost)
             complain(sim, "cell %u config %u: %s instead of %s (%s)", cell, i,
                      tsw_outcome_name(record->outcome), tsw_outcome_name(expected), record->detail);
-        if (record->outcome == TSW_OUTCOME_ALIAS && record->alias_of >= i)
+        if (record->outcome == TSW_OUTCOME_ALIAS && record->alias_of != launch_of(sim, cell, i))
             complain(sim, "cell %u config %u: alias of %u", cell, i, record->alias_of);
         check_rounds(sim, record, cell);
         sim->report->records++;

@@ -360,6 +360,42 @@ static void test_equal_launches_are_added_and_timed_once(void **state)
     close_lane(&f);
 }
 
+static void test_configs_go_to_the_worker_in_the_order_of_the_plan(void **state)
+{
+    (void)state;
+    plan_build_t backwards = small;
+    backwards.backwards = true; /* 0, 2, 1 */
+    fixture_t f = open_lane(&backwards);
+    start(&f);
+    ready(&f);
+    lease(&f, 0);
+    found(&f, 0);
+    built(&f, 0, 1, 7);
+    expect_nothing(&f);
+    built(&f, 0, 0, 1);
+    expect(&f, TSW_LANE_ADD_CONFIG);
+    built(&f, 0, 2, 7); /* before config 1, which is its alias */
+    expect(&f, TSW_LANE_ADD_CONFIG);
+    assert_int_equal(f.actions.items[0].config_index, 2);
+    config_state(&f, 0, TSW_OUTCOME_OK);
+    died(&f, TSW_LANE_CULPRIT_NONE, TSW_OUTCOME_DEVICE_LOST);
+    ready(&f);
+    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG);
+    assert_int_equal(f.actions.items[1].config_index, 0);
+    assert_true(f.actions.items[1].verified);
+    assert_int_equal(f.actions.items[2].config_index, 2);
+    config_state(&f, 2, TSW_OUTCOME_OK);
+    expect(&f, TSW_LANE_TIME_CELL);
+    round_of(&f, TSW_STAGE_ROUND, 0, (const uint32_t[]){0, 2, UINT32_MAX});
+    timed(&f);
+    tsw_cell_result_t result = take(&f);
+    assert_int_equal(result.records[1].outcome, TSW_OUTCOME_ALIAS);
+    assert_int_equal(result.records[1].alias_of, 2);
+    assert_int_equal(result.records[2].outcome, TSW_OUTCOME_OK);
+    tsw_cell_result_fini(&result);
+    close_lane(&f);
+}
+
 static void test_an_alias_of_a_failed_config_takes_over_its_outcome(void **state)
 {
     (void)state;
@@ -880,6 +916,7 @@ int main(void)
         cmocka_unit_test(test_build_failures_become_records_without_a_worker),
         cmocka_unit_test(test_a_reference_that_does_not_build_makes_all_configs_invalid),
         cmocka_unit_test(test_equal_launches_are_added_and_timed_once),
+        cmocka_unit_test(test_configs_go_to_the_worker_in_the_order_of_the_plan),
         cmocka_unit_test(test_an_alias_of_a_failed_config_takes_over_its_outcome),
         cmocka_unit_test(test_a_wrong_config_is_never_timed),
         cmocka_unit_test(test_most_configs_different_blames_the_reference),

@@ -57,8 +57,12 @@ static void test_sim_without_faults_does_every_cell_once_for_1_to_9_ranks(void *
 static void test_sim_with_faults_keeps_all_promises(void **state)
 {
     (void)state;
-    plan_build_t what = {
-        .archs = 3, .variants = 4, .configs = 6, .cells_per_arch = 9, .compile_only = 4};
+    plan_build_t what = {.archs = 3,
+                         .variants = 4,
+                         .configs = 6,
+                         .cells_per_arch = 9,
+                         .compile_only = 4,
+                         .backwards = true};
     tsw_plan_t *plan = plan_build(&what);
     size_t outcomes[TSW_OUTCOME_COUNT] = {0};
     for (uint64_t i = 0; i < RUNS; i++) {
