@@ -43,15 +43,34 @@ static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
            100 * summary->gpu_busy_ratio);
 }
 
-/* Reduces what the run folder holds: prints it, and writes tables when the job is for release. */
-static tsw_status_t report(const char *run_dir, tsw_err_t *err)
+/* What the run counted as usable and only the reduction knows to be suspect. */
+static void count_suspects(const tsw_reduction_t *reduction, tsw_run_summary_t *summary)
+{
+    for (size_t i = 0; i < reduction->cell_count; i++) {
+        const tsw_cell_summary_t *cell = &reduction->cells[i];
+        size_t suspects = 0;
+        for (size_t k = 0; k < cell->config_count; k++)
+            suspects += cell->configs[k].outcome == TSW_OUTCOME_SUSPECT &&
+                        cell->configs[k].record->outcome == TSW_OUTCOME_OK;
+        summary->configs_ok -= suspects;
+        summary->configs_failed += suspects;
+        if (suspects > 0 && tsw_cli_is_unusable(cell)) {
+            summary->cells_usable--;
+            summary->cells_unusable++;
+        }
+    }
+}
+
+/* Reduces what the run folder holds, for the summary, and unless it is a part of a run: appends the
+ * choice to out, and writes tables when the job is for release. */
+static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t *summary,
+                           tsw_buf_t *out, tsw_err_t *err)
 {
     tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_calibration_t *roofs = NULL;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
-    tsw_buf_t out = TSW_BUF_INIT;
     char *tables_dir = tsw_path_join(run_dir, "tables");
     tsw_status_t status =
         tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
@@ -61,15 +80,15 @@ static tsw_status_t report(const char *run_dir, tsw_err_t *err)
     if (status == TSW_OK)
         status = tsw_reduce(&dataset, &options, &reduction, err);
     if (status == TSW_OK)
-        status = tsw_cli_choice_print(&dataset, reduction, &out, err);
-    if (status == TSW_OK && strcmp(dataset.meta.purpose, "release") == 0) {
+        count_suspects(reduction, summary);
+    if (status == TSW_OK && !is_part)
+        status = tsw_cli_choice_print(&dataset, reduction, out, err);
+    if (status == TSW_OK && !is_part && strcmp(dataset.meta.purpose, "release") == 0) {
         status = tsw_cli_tables_make(&dataset, reduction, &tables, err);
-        tsw_buf_append_text(&out, "\n");
+        tsw_buf_append_text(out, "\n");
         if (status == TSW_OK)
-            status = tsw_cli_tables_write(&tables, tables_dir, &out, err);
+            status = tsw_cli_tables_write(&tables, tables_dir, out, err);
     }
-    fputs(tsw_buf_text(&out), stdout);
-    tsw_buf_fini(&out);
     tsw_cli_tables_fini(&tables);
     tsw_reduction_free(reduction);
     tsw_free(roofs);
@@ -102,24 +121,28 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args
 }
 
 /* Rank 0, after a run: what happened, and the code to leave with. */
-static int conclude(tsw_status_t status, const tsw_run_summary_t *summary,
+static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
                     const tsw_run_options_t *options, tsw_err_t *err)
 {
     const char *run_dir = options->run_dir;
+    const bool is_part = options->part.count > 1; /* a table needs all shapes */
+    tsw_buf_t out = TSW_BUF_INIT;
     if (status != TSW_OK) {
         const int code = (int)tsw_cli_fail("run", status, err);
         return status == TSW_ERR_FULL ? TSW_EXIT_STOPPED : code;
     }
+    if (!summary->stopped_early)
+        status = report(run_dir, is_part, summary, &out, err);
     print_summary(summary, run_dir);
+    fputs(tsw_buf_text(&out), stdout);
+    tsw_buf_fini(&out);
     if (summary->stopped_early) {
         printf("stopped early; go on with: tilesweep run ... -o %s --resume\n", run_dir);
         return TSW_EXIT_STOPPED;
     }
-    if (options->part.count > 1) /* a table needs all shapes */
+    if (is_part)
         printf("part %u of %u; when all are done: tilesweep merge RUN.. -o SWEEP.h5\n",
                options->part.number, options->part.count);
-    else
-        status = report(run_dir, err);
     if (status != TSW_OK)
         return (int)tsw_cli_fail("run", status, err);
     return summary->cells_unusable > 0 ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
