@@ -129,7 +129,13 @@ static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
     tsw_buf_t out = TSW_BUF_INIT;
     if (status != TSW_OK) {
         const int code = (int)tsw_cli_fail("run", status, err);
-        return status == TSW_ERR_FULL ? TSW_EXIT_STOPPED : code;
+        if (status == TSW_ERR_FULL)
+            fprintf(
+                stderr,
+                "tilesweep run: what is sealed is safe; with more room go on with: tilesweep run "
+                "... -o %s --resume\n",
+                run_dir);
+        return code;
     }
     if (!summary->stopped_early)
         status = report(run_dir, is_part, summary, &out, err);
