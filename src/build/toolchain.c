@@ -5,9 +5,9 @@
 #include "base/text.h"
 #include "build/nvrtc.h"
 #include "build/process.h"
+#include "build/toolchain_key.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,57 +102,15 @@ static tsw_status_t program_version(const char *path, char *out, size_t size, ts
     return status;
 }
 
-/* The bytes of a file into the hash; nothing when path is NULL. */
-static tsw_status_t hash_file(tsw_hash_t *hash, const char *path, tsw_err_t *err)
-{
-    enum { CHUNK = 1 << 20 };
-    if (path == NULL)
-        return TSW_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    char *chunk = tsw_malloc(CHUNK);
-    tsw_status_t status = TSW_OK;
-    if (fd < 0)
-        status = tsw_err_set_vendor(err, TSW_ERR_ENV, errno, "cannot open %s: %s", path,
-                                    strerror(errno));
-    else if (chunk == NULL)
-        status = tsw_err_nomem(err);
-    while (status == TSW_OK) {
-        ssize_t n = read(fd, chunk, CHUNK);
-        if (n == 0)
-            break;
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            status = tsw_err_set_vendor(err, TSW_ERR_ENV, errno, "cannot read %s: %s", path,
-                                        strerror(errno));
-        else
-            tsw_hash_bytes(hash, chunk, (size_t)n);
-    }
-    tsw_free(chunk);
-    if (fd >= 0)
-        close(fd);
-    return status;
-}
-
 static tsw_status_t make_key(const tsw_toolchain_t *toolchain, const char *versions,
-                             const char *ptxas, tsw_key_t *key_p, tsw_err_t *err)
+                             const char *ptxas, const char *memo_dir, tsw_key_t *key_p,
+                             tsw_err_t *err)
 {
     char *nvvm = find_library(toolchain->root, "libnvvm.so");
-    tsw_hash_t *hash = tsw_hash_new();
-    tsw_status_t status = hash != NULL ? TSW_OK : tsw_err_nomem(err);
-    if (status == TSW_OK) {
-        tsw_hash_text(hash, versions);
-        status = hash_file(hash, toolchain->nvrtc, err); /* its version lacks the patch level */
-    }
-    if (status == TSW_OK)
-        status = hash_file(hash, toolchain->tileiras, err);
-    if (status == TSW_OK)
-        status = hash_file(hash, ptxas, err);
-    if (status == TSW_OK)
-        status = hash_file(hash, nvvm, err);
-    if (status == TSW_OK)
-        *key_p = tsw_hash_key(hash);
-    tsw_hash_free(hash);
+    /* NVRTC too: its version lacks the patch level. */
+    const char *const paths[] = {toolchain->nvrtc, toolchain->tileiras, ptxas, nvvm};
+    tsw_status_t status =
+        tsw_toolchain_key(versions, paths, sizeof(paths) / sizeof(paths[0]), memo_dir, key_p, err);
     tsw_free(nvvm);
     return status;
 }
@@ -184,7 +142,8 @@ static tsw_status_t append_version(const char *name, const char *path, tsw_buf_t
 
 /* Everything about the toolchain in the folder; TSW_ERR_ENV when it lacks NVRTC or does not work.
  * The compilers run in folders of their own, so the paths are absolute. */
-static tsw_status_t examine(const char *folder, tsw_toolchain_t *toolchain, tsw_err_t *err)
+static tsw_status_t examine(const char *folder, const char *memo_dir, tsw_toolchain_t *toolchain,
+                            tsw_err_t *err)
 {
     toolchain->root = tsw_path_absolute(folder);
     if (toolchain->root == NULL)
@@ -205,7 +164,7 @@ static tsw_status_t examine(const char *folder, tsw_toolchain_t *toolchain, tsw_
     if (status == TSW_OK)
         status = append_version("ptxas", ptxas, &text, err);
     if (status == TSW_OK)
-        status = make_key(toolchain, tsw_buf_text(&text), ptxas, &toolchain->key, err);
+        status = make_key(toolchain, tsw_buf_text(&text), ptxas, memo_dir, &toolchain->key, err);
     if (status == TSW_OK) {
         tsw_buf_printf(&text, " %.8s", tsw_key_format(toolchain->key, digits));
         toolchain->text = tsw_buf_take_text(&text);
@@ -219,17 +178,18 @@ static tsw_status_t examine(const char *folder, tsw_toolchain_t *toolchain, tsw_
 }
 
 /* A place where a toolchain may be. A failure is noted in missing, so that the search goes on. */
-static bool try_root(const char *root, tsw_toolchain_t *toolchain, tsw_buf_t *missing)
+static bool try_root(const char *root, const char *memo_dir, tsw_toolchain_t *toolchain,
+                     tsw_buf_t *missing)
 {
     tsw_err_t err = TSW_ERR_INIT;
-    if (examine(root, toolchain, &err) == TSW_OK)
+    if (examine(root, memo_dir, toolchain, &err) == TSW_OK)
         return true;
     tsw_toolchain_fini(toolchain);
     tsw_buf_printf(missing, "%s%s", missing->size > 0 ? "; " : "", err.text);
     return false;
 }
 
-static bool try_deps(tsw_toolchain_t *toolchain, tsw_buf_t *missing)
+static bool try_deps(const char *memo_dir, tsw_toolchain_t *toolchain, tsw_buf_t *missing)
 {
     bool found = false;
     char *dir = tsw_path_self_dir();
@@ -237,7 +197,7 @@ static bool try_deps(tsw_toolchain_t *toolchain, tsw_buf_t *missing)
         tsw_buf_t root = TSW_BUF_INIT;
         tsw_buf_printf(&root, "%s%s", dir, DEPS_ROOT);
         if (tsw_path_is_dir(tsw_buf_text(&root)))
-            found = try_root(tsw_buf_text(&root), toolchain, missing);
+            found = try_root(tsw_buf_text(&root), memo_dir, toolchain, missing);
         tsw_buf_fini(&root);
         char *slash = strrchr(dir, '/');
         if (slash == NULL)
@@ -248,22 +208,24 @@ static bool try_deps(tsw_toolchain_t *toolchain, tsw_buf_t *missing)
     return found;
 }
 
-static bool search(tsw_toolchain_t *toolchain, tsw_buf_t *missing)
+static bool search(const char *memo_dir, tsw_toolchain_t *toolchain, tsw_buf_t *missing)
 {
     const char *chosen = getenv("TSW_TOOLCHAIN");
     if (chosen != NULL && chosen[0] != '\0')
-        return try_root(chosen, toolchain, missing);
-    if (try_deps(toolchain, missing))
+        return try_root(chosen, memo_dir, toolchain, missing);
+    if (try_deps(memo_dir, toolchain, missing))
         return true;
     const char *cuda_home = getenv("CUDA_HOME");
-    return cuda_home != NULL && cuda_home[0] != '\0' && try_root(cuda_home, toolchain, missing);
+    return cuda_home != NULL && cuda_home[0] != '\0' &&
+           try_root(cuda_home, memo_dir, toolchain, missing);
 }
 
-tsw_status_t tsw_toolchain_find(const char *option, tsw_toolchain_t *toolchain_p, tsw_err_t *err)
+tsw_status_t tsw_toolchain_find(const char *option, const char *memo_dir,
+                                tsw_toolchain_t *toolchain_p, tsw_err_t *err)
 {
     tsw_toolchain_t toolchain = {0};
     if (option != NULL) {
-        tsw_status_t status = examine(option, &toolchain, err);
+        tsw_status_t status = examine(option, memo_dir, &toolchain, err);
         if (status == TSW_OK)
             *toolchain_p = toolchain;
         else
@@ -272,7 +234,7 @@ tsw_status_t tsw_toolchain_find(const char *option, tsw_toolchain_t *toolchain_p
     }
     tsw_status_t status = TSW_OK;
     tsw_buf_t missing = TSW_BUF_INIT;
-    if (!search(&toolchain, &missing)) {
+    if (!search(memo_dir, &toolchain, &missing)) {
         tsw_buf_t text = TSW_BUF_INIT;
         tsw_buf_printf(&text,
                        "no CUDA toolchain (looked in TSW_TOOLCHAIN, .deps beside the "

@@ -20,8 +20,9 @@ typedef struct {
  * it, CUDA_HOME, in this order; a set TSW_TOOLCHAIN is the only place then. An absent toolchain is
  * not an error: found is false and text says what was looked for. TSW_ERR_ENV: option names a
  * folder without a usable NVRTC. Starts tileiras and ptxas for their versions; loads NVRTC, but
- * compiles nothing. Local. */
-tsw_status_t tsw_toolchain_find(const char *option, tsw_toolchain_t *toolchain_p, tsw_err_t *err);
+ * compiles nothing. memo_dir: a folder that remembers keys from start to start, or NULL. Local. */
+tsw_status_t tsw_toolchain_find(const char *option, const char *memo_dir,
+                                tsw_toolchain_t *toolchain_p, tsw_err_t *err);
 void tsw_toolchain_fini(tsw_toolchain_t *toolchain);
 
 #endif

@@ -78,7 +78,7 @@ static void print_simulated(void)
 static tsw_status_t print_toolchain(const char *option, tsw_err_t *err)
 {
     tsw_toolchain_t toolchain = {0};
-    tsw_status_t status = tsw_toolchain_find(option, &toolchain, err);
+    tsw_status_t status = tsw_toolchain_find(option, NULL, &toolchain, err);
     if (status != TSW_OK)
         return status;
     if (!toolchain.found)

@@ -51,12 +51,9 @@ static char *cache_dir(const tsw_run_options_t *options)
     return tsw_strdup("/tmp/tilesweep-cache");
 }
 
-static tsw_status_t open_cache(tsw_run_t *run, tsw_err_t *err)
+static tsw_status_t open_cache(tsw_run_t *run, const char *dir, tsw_err_t *err)
 {
-    char *dir = cache_dir(run->options);
     char *text = NULL;
-    if (dir == NULL)
-        return tsw_err_nomem(err);
     tsw_status_t status = tsw_cache_open(dir, &run->toolchain, run->plan, &run->cache, &text, err);
     if (status != TSW_OK && run->toolchain.found && status != TSW_ERR_NOMEM) {
         /* The cache only serves later runs. */
@@ -70,7 +67,6 @@ static tsw_status_t open_cache(tsw_run_t *run, tsw_err_t *err)
     if (status == TSW_OK && run->toolchain_text == NULL)
         status = tsw_err_nomem(err);
     tsw_free(text);
-    tsw_free(dir);
     return status;
 }
 
@@ -80,8 +76,12 @@ tsw_status_t tsw_run_find_toolchain(tsw_run_t *run, tsw_err_t *err)
         run->toolchain_text = tsw_strdup(run->recorded.meta.toolchain);
         return run->toolchain_text != NULL ? TSW_OK : tsw_err_nomem(err);
     }
-    tsw_status_t status = tsw_toolchain_find(run->options->toolchain, &run->toolchain, err);
+    char *dir = cache_dir(run->options);
+    if (dir == NULL)
+        return tsw_err_nomem(err);
+    tsw_status_t status = tsw_toolchain_find(run->options->toolchain, dir, &run->toolchain, err);
     if (status == TSW_OK)
-        status = open_cache(run, err);
+        status = open_cache(run, dir, err);
+    tsw_free(dir);
     return status;
 }

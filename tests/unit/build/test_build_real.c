@@ -251,7 +251,7 @@ int main(void)
         fprintf(stderr, "no toolchain in .deps: skipped\n");
         return SKIPPED;
     }
-    if (tsw_toolchain_find(ROOT, &toolchain, &err) != TSW_OK) {
+    if (tsw_toolchain_find(ROOT, NULL, &toolchain, &err) != TSW_OK) {
         fprintf(stderr, "%s\n", err.text);
         return 1;
     }

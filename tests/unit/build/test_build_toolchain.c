@@ -24,7 +24,7 @@ static tsw_toolchain_t find(const char *option)
 {
     tsw_toolchain_t toolchain;
     tsw_err_t err = TSW_ERR_INIT;
-    tsw_status_t status = tsw_toolchain_find(option, &toolchain, &err);
+    tsw_status_t status = tsw_toolchain_find(option, NULL, &toolchain, &err);
     if (status != TSW_OK)
         fail_msg("%s", err.text);
     return toolchain;
@@ -74,7 +74,7 @@ static void test_option_without_nvrtc_is_an_error_that_names_it(void **state)
     (void)state;
     tsw_toolchain_t toolchain = {.found = true};
     tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(tsw_toolchain_find("/nowhere/cuda", &toolchain, &err), TSW_ERR_ENV);
+    assert_int_equal(tsw_toolchain_find("/nowhere/cuda", NULL, &toolchain, &err), TSW_ERR_ENV);
     assert_non_null(strstr(err.text, "/nowhere/cuda"));
     assert_true(toolchain.found); /* untouched */
 }
@@ -160,6 +160,56 @@ static void test_key_follows_the_bytes_not_the_folder(void **state)
     tsw_toolchain_fini(&original);
 }
 
+/* The only file of the folder, after checking that it is the only one. */
+static const char *only_memo(const char *dir)
+{
+    tsw_names_t names = {0};
+    assert_int_equal(tsw_dir_list(dir, &names, NULL), TSW_OK);
+    assert_int_equal(names.count, 1);
+    char name[128];
+    snprintf(name, sizeof(name), "memo/%s", names.names[0]);
+    tsw_names_fini(&names);
+    return tsw_temp_path(name);
+}
+
+static tsw_key_t key_with_memo(const char *root, const char *dir)
+{
+    tsw_toolchain_t toolchain;
+    assert_int_equal(tsw_toolchain_find(root, dir, &toolchain, NULL), TSW_OK);
+    const tsw_key_t key = toolchain.key;
+    tsw_toolchain_fini(&toolchain);
+    return key;
+}
+
+static void test_key_is_remembered_until_a_file_changes(void **state)
+{
+    (void)state;
+    const char *root = tsw_temp_path("root"), *dir = tsw_temp_path("memo");
+    const tsw_key_t planted = tsw_key_of_text("planted");
+    char digits[TSW_KEY_TEXT_SIZE], path[4096];
+    make_root(root);
+    snprintf(path, sizeof(path), "%s/lib/libnvvm.so.4", root);
+    assert_int_equal(tsw_file_write_atomic(path, "x", 1, NULL), TSW_OK);
+    tsw_toolchain_t plain = find(root);
+    assert_true(tsw_key_equal(key_with_memo(root, dir), plain.key));
+
+    const char *memo = only_memo(dir);
+    tsw_key_format(planted, digits);
+    assert_int_equal(tsw_file_write_atomic(memo, digits, strlen(digits), NULL), TSW_OK);
+    assert_true(tsw_key_equal(key_with_memo(root, dir), planted));
+    assert_int_equal(tsw_file_write_atomic(memo, digits, 7, NULL), TSW_OK); /* torn */
+    assert_true(tsw_key_equal(key_with_memo(root, dir), plain.key));
+
+    assert_int_equal(tsw_file_write_atomic(path, "y", 1, NULL), TSW_OK);
+    tsw_toolchain_t changed = find(root);
+    assert_false(tsw_key_equal(changed.key, plain.key));
+    assert_true(tsw_key_equal(key_with_memo(root, dir), changed.key));
+    /* A place where nothing can be kept does no harm. */
+    assert_true(tsw_key_equal(key_with_memo(root, path), changed.key));
+    tsw_toolchain_fini(&changed);
+    tsw_toolchain_fini(&plain);
+}
+
 static void test_broken_nvrtc_is_reported(void **state)
 {
     (void)state;
@@ -171,7 +221,7 @@ static void test_broken_nvrtc_is_reported(void **state)
     assert_int_equal(tsw_file_write_atomic(path, "junk", 4, NULL), TSW_OK);
     tsw_toolchain_t toolchain;
     tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(tsw_toolchain_find(root, &toolchain, &err), TSW_ERR_ENV);
+    assert_int_equal(tsw_toolchain_find(root, NULL, &toolchain, &err), TSW_ERR_ENV);
     assert_non_null(strstr(err.text, "NVRTC"));
 }
 
@@ -184,7 +234,7 @@ static void test_failed_allocations_are_reported(void **state)
         tsw_toolchain_t toolchain;
         tsw_err_t err = TSW_ERR_INIT;
         tsw_mem_fail_at(n);
-        status = tsw_toolchain_find(FAKE_ROOT, &toolchain, &err);
+        status = tsw_toolchain_find(FAKE_ROOT, NULL, &toolchain, &err);
         tsw_mem_fail_at(0);
         /* a folder that could not be listed counts as one without the file: ENV or OK */
         if (status == TSW_OK && toolchain.tileiras == NULL) {
@@ -207,6 +257,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_plain_cuda_alone_has_no_tileiras, tsw_temp_dir_make,
                                         tsw_temp_dir_remove),
         cmocka_unit_test_setup_teardown(test_key_follows_the_bytes_not_the_folder,
+                                        tsw_temp_dir_make, tsw_temp_dir_remove),
+        cmocka_unit_test_setup_teardown(test_key_is_remembered_until_a_file_changes,
                                         tsw_temp_dir_make, tsw_temp_dir_remove),
         cmocka_unit_test_setup_teardown(test_broken_nvrtc_is_reported, tsw_temp_dir_make,
                                         tsw_temp_dir_remove),

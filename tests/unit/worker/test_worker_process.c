@@ -208,7 +208,7 @@ static void say_build(talk_t *talk, const char *root, uint32_t build_id)
 {
     tsw_toolchain_t toolchain = {0};
     tsw_err_t err = TSW_ERR_INIT;
-    if (tsw_toolchain_find(FAKE, &toolchain, &err) != TSW_OK)
+    if (tsw_toolchain_find(FAKE, NULL, &toolchain, &err) != TSW_OK)
         fail_msg("%s", err.text);
     tsw_build_request_t request = {0};
     assert_int_equal(tsw_build_request_make(plan, &plan->builds[build_id], &request, &err), TSW_OK);
