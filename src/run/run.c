@@ -40,12 +40,12 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
 static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
 {
     static tsw_status_t (*const stages[])(tsw_run_t *, tsw_err_t *) = {
-        tsw_run_check_folder,   tsw_run_read_fills,    tsw_run_share_snapshot,
-        tsw_run_make_plan,      tsw_run_choose_device, tsw_run_share_recorded,
-        tsw_run_find_toolchain, tsw_run_start_device,  tsw_run_exchange_hellos,
-        tsw_run_check_hellos,   tsw_run_open_folder,   tsw_run_share_attempt,
-        tsw_run_open_segments,  tsw_run_store_skipped, tsw_run_builds_init,
-        tsw_run_lane_init,      tsw_run_coord_init,
+        tsw_run_check_folder,    tsw_run_read_fills,     tsw_run_share_snapshot,
+        tsw_run_make_plan,       tsw_run_choose_device,  tsw_run_share_recorded,
+        tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
+        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_open_folder,
+        tsw_run_share_attempt,   tsw_run_open_segments,  tsw_run_store_skipped,
+        tsw_run_builds_init,     tsw_run_lane_init,      tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)

@@ -267,11 +267,16 @@ static bool worker_is_starting(void *user)
 tsw_status_t tsw_run_start_device(tsw_run_t *run, tsw_err_t *err)
 {
     tsw_status_t status = tsw_loop_new(&run->loop, err);
-    if (status != TSW_OK || !run->has_device)
-        return status;
-    status = tsw_run_worker_spawn(run, err);
-    if (status == TSW_OK)
-        status = tsw_loop_run(run->loop, start_interval_ms, worker_is_starting, run, err);
+    if (status == TSW_OK && run->has_device)
+        status = tsw_run_worker_spawn(run, err);
+    return status;
+}
+
+tsw_status_t tsw_run_await_device(tsw_run_t *run, tsw_err_t *err)
+{
+    if (!run->has_device)
+        return TSW_OK;
+    tsw_status_t status = tsw_loop_run(run->loop, start_interval_ms, worker_is_starting, run, err);
     if (status != TSW_OK || run->worker.hello)
         return status;
     return tsw_err_set(err, TSW_ERR_ENV, "rank %d on %s has no device: %s", run->rank, run->node,

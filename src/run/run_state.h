@@ -129,7 +129,9 @@ tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_share_recorded(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_find_toolchain(tsw_run_t *run, tsw_err_t *err);
+/* Two stages, with other work between them: opening a device takes a while. */
 tsw_status_t tsw_run_start_device(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_await_device(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_exchange_hellos(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_check_hellos(tsw_run_t *run, tsw_err_t *err);
 /* -1: no device, or none of an arch of the job that is measured. */
