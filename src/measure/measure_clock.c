@@ -1,7 +1,6 @@
 /* Whether the clock during a round was that of the others. */
 #include "measure/measure_cell.h"
-
-#include <stdlib.h>
+#include "stats/stats.h"
 
 static const double most_off = 0.02;    /* from the median of the cell's rounds */
 static const double least_share = 0.75; /* of the highest clock, when something throttles */
@@ -9,19 +8,12 @@ static const size_t least_readings = 4; /* before there is a median to speak of 
 
 enum { REASON_IDLE = 0x1, REASON_POWER_CAP = 0x4 }; /* of NVML's mask: every GPU has these */
 
-static int by_value(const void *a, const void *b)
-{
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
-}
-
 static double median_of(const tsw_measure_clock_t *clock)
 {
-    uint32_t sorted[TSW_MEASURE_CLOCKS];
+    double mhz[TSW_MEASURE_CLOCKS];
     for (size_t i = 0; i < clock->count; i++)
-        sorted[i] = clock->mhz[i];
-    qsort(sorted, clock->count, sizeof(sorted[0]), by_value);
-    return ((double)sorted[(clock->count - 1) / 2] + sorted[clock->count / 2]) / 2;
+        mhz[i] = clock->mhz[i];
+    return tsw_stats_median(mhz, clock->count);
 }
 
 static bool is_throttled(const tsw_telemetry_t *now)

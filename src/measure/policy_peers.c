@@ -13,9 +13,9 @@
  *           then 100; hot, one interval about each group. */
 #include "base/mem.h"
 #include "measure/policy_state.h"
+#include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -160,22 +160,13 @@ static bool has_converged(const peer_t *peer)
                                     peer->count >= 1000 || peer->mean * (double)peer->count > 5e9);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What the protocol ranks by; sorts the samples where it is the median. */
 static double figure_ns(const peers_t *state, peer_t *peer)
 {
     size_t n = peer->count;
     if (!state->protocol->by_median || n == 0)
         return peer->mean;
-    qsort(peer->time_ns, n, sizeof(*peer->time_ns), compare_doubles);
-    return n % 2 == 1 ? peer->time_ns[n / 2]
-                      : 0.5 * (peer->time_ns[n / 2 - 1] + peer->time_ns[n / 2]);
+    return tsw_stats_median(peer->time_ns, n);
 }
 
 static bool is_measured(const peer_t *peer)
@@ -215,7 +206,7 @@ static double cutoff_ns(const peers_t *state)
             state->scratch[converged++] = state->peers[i].mean;
     if (converged < CONVERGED_SET)
         return INFINITY;
-    qsort(state->scratch, converged, sizeof(*state->scratch), compare_doubles);
+    tsw_stats_sort(state->scratch, converged);
     return state->scratch[CONVERGED_SET - 1];
 }
 

@@ -2,9 +2,9 @@
 
 #include "base/mem.h"
 #include "base/rng.h"
+#include "stats/stats.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Early limits against the best, after wave 0 (the warm-up), 1, 2 and 3. */
@@ -45,13 +45,6 @@ struct tsw_race {
     size_t control_count;
     double *scratch; /* room for two runs of samples */
 };
-
-const char *tsw_race_fate_name(tsw_race_fate_t fate)
-{
-    static const char *const names[] = {"running", "hopeless", "eliminated", "not_final", "tied",
-                                        "beaten",  "winner",   "dropped",    "stopped",   "broken"};
-    return (size_t)fate < sizeof(names) / sizeof(names[0]) ? names[fate] : "?";
-}
 
 tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_key_t cell,
                           size_t count, tsw_race_t **race_p, tsw_err_t *err)
@@ -106,19 +99,6 @@ void tsw_race_free(tsw_race_t *race)
     tsw_free(race);
 }
 
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a;
-    double y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double sort_and_take_median(double *values, size_t n)
-{
-    qsort(values, n, sizeof(*values), compare_doubles);
-    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
-}
-
 static double entrant_median(const tsw_race_t *race, const entrant_t *entrant)
 {
     bool paired = entrant->count > 0;
@@ -126,7 +106,7 @@ static double entrant_median(const tsw_race_t *race, const entrant_t *entrant)
     if (count == 0)
         return entrant->fastest;
     memcpy(race->scratch, paired ? entrant->log_ns : entrant->early, count * sizeof(double));
-    return sort_and_take_median(race->scratch, count);
+    return tsw_stats_median(race->scratch, count);
 }
 
 /* Median of the paired differences a - b over n waves, and its standard error. */
@@ -137,10 +117,10 @@ static double paired_median(const tsw_race_t *race, const double *a, const doubl
     double *deviation = race->scratch + n;
     for (size_t i = 0; i < n; i++)
         d[i] = a[i] - b[i];
-    double median = sort_and_take_median(d, n);
+    double median = tsw_stats_median(d, n);
     for (size_t i = 0; i < n; i++)
         deviation[i] = fabs(d[i] - median);
-    double sigma = 1.4826 * sort_and_take_median(deviation, n);
+    double sigma = 1.4826 * tsw_stats_median(deviation, n);
     *se_p = 1.2533 * (sigma > least_sigma ? sigma : least_sigma) / sqrt((double)n);
     return median;
 }
@@ -437,7 +417,7 @@ double tsw_race_control(const tsw_race_t *race)
     if (race->control_count == 0)
         return 0.0;
     memcpy(race->scratch, race->control, race->control_count * sizeof(double));
-    return sort_and_take_median(race->scratch, race->control_count);
+    return tsw_stats_median(race->scratch, race->control_count);
 }
 
 size_t tsw_race_samples(const tsw_race_t *race, uint32_t config)

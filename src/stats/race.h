@@ -36,8 +36,6 @@ typedef enum {
     TSW_RACE_BROKEN,  /* a time that cannot be: not positive, or twice below the floor */
 } tsw_race_fate_t;
 
-const char *tsw_race_fate_name(tsw_race_fate_t fate);
-
 typedef struct {
     double alpha;        /* chance to lose the true best, over the whole race */
     double indifference; /* relative difference that does not matter */

@@ -10,6 +10,17 @@ static int compare_doubles(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+void tsw_stats_sort(double *values, size_t n)
+{
+    qsort(values, n, sizeof(*values), compare_doubles);
+}
+
+double tsw_stats_median(double *values, size_t n)
+{
+    tsw_stats_sort(values, n);
+    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+}
+
 /* Type 7: linear between the two order statistics around (n - 1) p. */
 static double quantile(const double *sorted, size_t n, double p)
 {
@@ -44,7 +55,7 @@ tsw_summary_t tsw_stats_summary(double *values, size_t n)
     tsw_summary_t summary = {.n = n};
     if (n == 0)
         return summary;
-    qsort(values, n, sizeof(*values), compare_doubles);
+    tsw_stats_sort(values, n);
     summary.min = values[0];
     summary.q1 = quantile(values, n, 0.25);
     summary.median = quantile(values, n, 0.5);
@@ -115,7 +126,7 @@ tsw_paired_t tsw_stats_paired(const tsw_round_value_t *a, size_t na, const tsw_r
     tsw_paired_t paired = {.n = pair_up(a, na, b, nb, scratch)};
     if (paired.n == 0)
         return paired;
-    qsort(scratch, paired.n, sizeof(*scratch), compare_doubles);
+    tsw_stats_sort(scratch, paired.n);
     paired.log_ratio = quantile(scratch, paired.n, 0.5);
     tsw_stats_median_ci(scratch, paired.n, confidence, &paired.low, &paired.high,
                         &paired.confidence);

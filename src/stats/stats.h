@@ -13,6 +13,12 @@ typedef struct {
     double p90, p99;
 } tsw_summary_t;
 
+/* Sorts values[0..n) in place, ascending. */
+void tsw_stats_sort(double *values, size_t n);
+
+/* The middle value, or the mean of the two in the middle; n > 0. Sorts values in place. */
+double tsw_stats_median(double *values, size_t n);
+
 /* Of values[0..n), any order; values are sorted in place. n == 0 yields zeros. */
 tsw_summary_t tsw_stats_summary(double *values, size_t n);
 
