@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
+#include "cli/cli_roof.h"
 #include "pack/arch.h"
 #include "table/table.h"
 
@@ -15,6 +16,19 @@ tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs)
 {
     return (tsw_reduce_options_t){
         .max_configs = max_configs, .indifference = 0.005, .confidence = 0.95};
+}
+
+tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
+                                       tsw_reduction_t **reduction_p, tsw_err_t *err)
+{
+    tsw_reduce_options_t options = tsw_cli_reduce_options(max_configs);
+    tsw_calibration_t *roofs = NULL;
+    tsw_status_t status = tsw_roof_gather(dataset, &roofs, &options.calibration_count, err);
+    options.calibrations = roofs;
+    if (status == TSW_OK)
+        status = tsw_reduce(dataset, &options, reduction_p, err);
+    tsw_free(roofs);
+    return status;
 }
 
 static const char *mode_word(const tsw_dataset_t *dataset)

@@ -10,6 +10,11 @@
 /* What the command line reduces with: ties within 0.5 %, intervals at 95 %. */
 tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs);
 
+/* tsw_reduce with these, and with the roofs of the calibrations that are stored for the devices of
+ * the dataset. *reduction_p: tsw_reduction_free, before the dataset. */
+tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
+                                       tsw_reduction_t **reduction_p, tsw_err_t *err);
+
 /* Appends a block per pack and arch: the chosen configs, and a row per shape. Cells where nothing
  * worked follow with what happened. Starts with the mark of simulated results. */
 tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,

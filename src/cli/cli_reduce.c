@@ -1,10 +1,8 @@
-#include "base/mem.h"
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
-#include "cli/cli_roof.h"
 #include "cli/cli_tables.h"
 
 #include <stdio.h>
@@ -53,20 +51,14 @@ static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, ts
     const reduce_args_t *args = user;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
-    tsw_reduce_options_t options = tsw_cli_reduce_options(args->max_configs);
-    tsw_calibration_t *roofs = NULL;
     tsw_status_t status = tsw_cli_read(words->items, words->count, &dataset, err);
     if (status == TSW_OK)
-        status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
-    options.calibrations = roofs;
-    if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, &reduction, err);
+        status = tsw_cli_reduce_with_roofs(&dataset, args->max_configs, &reduction, err);
     if (status == TSW_OK) {
         *exit_p = has_unusable(reduction) ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
         status = write_out(&dataset, reduction, args, err);
     }
     tsw_reduction_free(reduction);
-    tsw_free(roofs);
     tsw_dataset_fini(&dataset);
     return status;
 }

@@ -7,7 +7,6 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
-#include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_tables.h"
 #include "run/run.h"
@@ -66,8 +65,6 @@ static void count_suspects(const tsw_reduction_t *reduction, tsw_run_summary_t *
 static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t *summary,
                            tsw_buf_t *out, tsw_err_t *err)
 {
-    tsw_reduce_options_t options = tsw_cli_reduce_options(8);
-    tsw_calibration_t *roofs = NULL;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
@@ -75,10 +72,7 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     tsw_status_t status =
         tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
     if (status == TSW_OK)
-        status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
-    options.calibrations = roofs;
-    if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, &reduction, err);
+        status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
         count_suspects(reduction, summary);
     if (status == TSW_OK && !is_part)
@@ -91,7 +85,6 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     }
     tsw_cli_tables_fini(&tables);
     tsw_reduction_free(reduction);
-    tsw_free(roofs);
     tsw_dataset_fini(&dataset);
     tsw_free(tables_dir);
     return status;

@@ -1,11 +1,9 @@
-#include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
-#include "cli/cli_roof.h"
 #include "pack/arch.h"
 
 #include <math.h>
@@ -164,8 +162,6 @@ static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
 static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
     const show_args_t *args = user;
-    tsw_reduce_options_t options = tsw_cli_reduce_options(8);
-    tsw_calibration_t *roofs = NULL;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     (void)exit_p;
@@ -173,14 +169,10 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
     if (status == TSW_OK)
         status = tsw_cli_read(words->items, words->count, &dataset, err);
     if (status == TSW_OK)
-        status = tsw_roof_gather(&dataset, &roofs, &options.calibration_count, err);
-    options.calibrations = roofs;
-    if (status == TSW_OK)
-        status = tsw_reduce(&dataset, &options, &reduction, err);
+        status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
         status = print_rows(&dataset, reduction, args, err);
     tsw_reduction_free(reduction);
-    tsw_free(roofs);
     tsw_dataset_fini(&dataset);
     return status;
 }
