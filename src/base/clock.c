@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -18,6 +19,15 @@ uint64_t tsw_clock_now_ns(void)
 uint64_t tsw_clock_wall_ns(void)
 {
     return read_clock(CLOCK_REALTIME);
+}
+
+void tsw_clock_sleep(uint64_t ns)
+{
+    uint64_t until = tsw_clock_now_ns() + ns;
+    struct timespec t = {.tv_sec = (time_t)(until / 1000000000u),
+                         .tv_nsec = (long)(until % 1000000000u)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+        continue;
 }
 
 char *tsw_clock_format_utc(uint64_t wall_ns, char out[32])

@@ -1,7 +1,9 @@
-/* The sim and replay bodies: memory, data and time are virtual; nothing ever sleeps. sim computes
- * times and makes the faults of a scenario, replay takes recorded times. */
+/* The sim and replay bodies: memory, data and time are virtual; nothing sleeps, unless a scenario
+ * asks for a pace. sim computes times and makes the faults of a scenario, replay takes recorded
+ * times. */
 #include "device/device.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -37,6 +39,8 @@ typedef struct {
     tsw_sim_place_t place;
     uint64_t clock_ns;
     uint64_t queued_ns; /* of copies that nobody waited for yet */
+    double pace;        /* real time for each virtual; 0: none */
+    uint64_t paced_ns;  /* so far was waited for */
     uint64_t held, peak, capacity, next_address;
     bool lost;
     tsw_fault_t result_fault; /* of the last launch, until somebody looks */
@@ -83,6 +87,14 @@ static void settle(tsw_sim_t *sim)
 {
     sim->clock_ns += sim->queued_ns;
     sim->queued_ns = 0;
+}
+
+/* Waits for the virtual time that went by since the last call, at the scenario's pace. */
+static void keep_pace(tsw_sim_t *sim)
+{
+    if (sim->pace > 0)
+        tsw_clock_sleep((uint64_t)((double)(sim->clock_ns - sim->paced_ns) * sim->pace));
+    sim->paced_ns = sim->clock_ns;
 }
 
 static uint64_t memory_ns(const tsw_sim_t *sim, uint64_t bytes)
@@ -477,6 +489,7 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
         status = shoot(sim, &shots[finished], plan, &interval_ns[finished], err);
         finished += status == TSW_OK;
     }
+    keep_pace(sim);
     *finished_p = finished;
     return status;
 }
@@ -589,6 +602,8 @@ static tsw_status_t open_body(const tsw_device_spec_t *spec, const tsw_sim_model
     }
     const tsw_sim_rule_t *rule = tsw_sim_gpu_rule(&sim->scenario, TSW_FAULT_CAPACITY);
     sim->capacity = rule != NULL ? (uint64_t)rule->value : model->memory_bytes;
+    rule = tsw_sim_gpu_rule(&sim->scenario, TSW_FAULT_PACE);
+    sim->pace = rule != NULL ? rule->value : 0;
     describe(sim, spec->kind, spec->model[0] != '\0' ? spec->model : model->name,
              is_replay && spec->arch != 0 ? spec->arch : model->arch, spec->id);
     *dev_p = &sim->base;

@@ -14,18 +14,19 @@ static const char *const fault_names[] = {
     [TSW_FAULT_CRASH] = "crash",     [TSW_FAULT_LOAD] = "load",
     [TSW_FAULT_OOM] = "oom",         [TSW_FAULT_SLOW] = "slow",
     [TSW_FAULT_CANARY] = "canary",   [TSW_FAULT_CAPACITY] = "capacity",
+    [TSW_FAULT_PACE] = "pace",
 };
 
 enum { FAULT_COUNT = sizeof(fault_names) / sizeof(fault_names[0]) };
 
 static bool takes_value(tsw_fault_t fault)
 {
-    return fault == TSW_FAULT_SLOW || fault == TSW_FAULT_CAPACITY;
+    return fault == TSW_FAULT_SLOW || fault == TSW_FAULT_CAPACITY || fault == TSW_FAULT_PACE;
 }
 
 static bool takes_target(tsw_fault_t fault)
 {
-    return fault != TSW_FAULT_CANARY && fault != TSW_FAULT_CAPACITY;
+    return fault < TSW_FAULT_CANARY;
 }
 
 static char *skip_blanks(char *at)

@@ -11,7 +11,8 @@
  * Faults of launches: launch (refused), hang (time-out), lost (sticky error), crash (abort)
  * Faults of loading:  load (refused), oom (out of device memory)
  * Of time:            slow FACTOR TARGET
- * Of the GPU:         canary (its canary fails), capacity BYTES (of its memory); no target
+ * Of the GPU:         canary (its canary fails), capacity BYTES (of its memory), pace FACTOR (waits
+ *                     so long for each second of virtual time); no target
  * The first rule that fits decides. Pure. Private to device. */
 #ifndef TSW_DEVICE_SIM_SCENARIO_H
 #define TSW_DEVICE_SIM_SCENARIO_H
@@ -40,6 +41,7 @@ typedef enum {
     TSW_FAULT_SLOW,
     TSW_FAULT_CANARY,
     TSW_FAULT_CAPACITY,
+    TSW_FAULT_PACE,
 } tsw_fault_t;
 
 typedef struct {

@@ -101,6 +101,8 @@ static void test_bad_lines_are_named(void **state)
     check_bad("slow -1 *", "slow needs a number above 0");
     check_bad("capacity nan", "capacity needs a number");
     check_bad("canary *", "canary takes no target");
+    check_bad("pace 0", "pace needs a number above 0");
+    check_bad("pace 1 *", "pace takes no target");
 }
 
 static void test_no_memory_is_reported(void **state)

@@ -4,6 +4,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "device/device.h"
 #include "device/sim_time.h"
@@ -268,6 +269,32 @@ static void test_memory_is_counted_and_limited(void **state)
     tsw_device_close(dev);
 }
 
+/* A wave takes as long as its virtual time, at the least, and the times stay what they were. */
+static void test_pace_makes_virtual_time_real(void **state)
+{
+    (void)state;
+    uint64_t ns[2][1] = {{0}};
+    uint64_t virtual_ns = 0, real_ns = 0;
+    for (size_t i = 0; i < 2; i++) {
+        tsw_device_t *dev = open_sim("h200", 0, i == 0 ? "" : "pace 10");
+        tsw_kernel_model_t model = matmul_model("x");
+        tsw_kernel_t *kernel = load(dev, &model);
+        tsw_launch_t launch = launch_of(kernel);
+        tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 1};
+        tsw_wave_plan_t plan = {.round = 1, .timeout_s = timeout_s};
+        tsw_err_t err = TSW_ERR_INIT;
+        size_t finished = 0;
+        uint64_t before = tsw_clock_now_ns();
+        assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, ns[i], &finished, &err), TSW_OK);
+        real_ns = tsw_clock_now_ns() - before;
+        virtual_ns = dev->ops->now_ns(dev);
+        dev->ops->kernel_unload(dev, kernel);
+        tsw_device_close(dev);
+    }
+    assert_int_equal(ns[0][0], ns[1][0]);
+    assert_true(real_ns >= 10 * virtual_ns);
+}
+
 static tsw_status_t run_with(const char *scenario, tsw_device_t **dev_p)
 {
     tsw_device_t *dev = open_sim("h200", 0, scenario);
@@ -409,6 +436,7 @@ int main(void)
         cmocka_unit_test(test_samples_depend_on_keys_not_on_order),
         cmocka_unit_test(test_noise_has_its_size),
         cmocka_unit_test(test_memory_is_counted_and_limited),
+        cmocka_unit_test(test_pace_makes_virtual_time_real),
         cmocka_unit_test(test_launch_faults),
         cmocka_unit_test(test_load_faults),
         cmocka_unit_test(test_a_canary_can_fail),
