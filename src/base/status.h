@@ -24,7 +24,8 @@
     X(ERR_DEVICE_LOST, -16, "device context lost")                                                 \
     X(ERR_DEVICE_MEMORY, -17, "out of device memory")                                              \
     X(ERR_PEER, -18, "peer process failed")                                                        \
-    X(ERR_BUG, -19, "internal error")
+    X(ERR_BUG, -19, "internal error")                                                              \
+    X(ERR_DEVICE_UNFIT, -20, "the device must not be used any more")
 
 typedef enum {
 #define TSW_STATUS_ENUM(_name, _value, _text) TSW_##_name = (_value),

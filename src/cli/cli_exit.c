@@ -28,6 +28,7 @@ static const struct {
     {TSW_ERR_DEVICE_MEMORY, TSW_EXIT_ENV},
     {TSW_ERR_PEER, TSW_EXIT_ENV},
     {TSW_ERR_BUG, TSW_EXIT_BUG},
+    {TSW_ERR_DEVICE_UNFIT, TSW_EXIT_ENV},
 };
 
 tsw_exit_t tsw_exit_of_status(tsw_status_t status)

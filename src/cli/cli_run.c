@@ -40,6 +40,8 @@ static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
            summary->builds, summary->builds_made, summary->builds_cached);
     printf("  %.1f s, %.1f configs/s, devices busy %.0f %%\n", summary->wall_s, per_s,
            100 * summary->gpu_busy_ratio);
+    if (summary->retired[0] != '\0')
+        printf("  GPUs that are not used any more:\n%s", summary->retired);
 }
 
 /* What the run counted as usable and only the reduction knows to be suspect. */

@@ -18,6 +18,7 @@ void tsw_run_meta_fini(tsw_run_meta_t *meta)
     tsw_free(meta->protocol);
     tsw_free(meta->objective);
     tsw_free(meta->invocation);
+    tsw_free(meta->retired);
     *meta = (tsw_run_meta_t){0};
 }
 
@@ -43,6 +44,7 @@ tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_
     meta.protocol = copy_text(from->protocol, &ok);
     meta.objective = copy_text(from->objective, &ok);
     meta.invocation = copy_text(from->invocation, &ok);
+    meta.retired = copy_text(from->retired, &ok);
     if (!ok) {
         tsw_run_meta_fini(&meta);
         return tsw_err_nomem(err);

@@ -18,6 +18,7 @@ typedef struct {
     char *protocol;   /* "race", "rounds", ... */
     char *objective;  /* "median", "p90", "p99", "mean": what a winner has least of */
     char *invocation; /* the command line */
+    char *retired;    /* GPUs not used to the end and why, a line each; only in a merged file */
     uint64_t seed;
     uint64_t start_wall_ns;
 } tsw_run_meta_t;

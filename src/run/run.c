@@ -82,6 +82,7 @@ static void run_fini(tsw_run_t *run)
     tsw_free(run->spec.scenario);
     tsw_free(run->hellos);
     tsw_free(run->busy);
+    tsw_free(run->retired);
     tsw_free(run->done);
     tsw_plan_free(run->plan);
     tsw_job_free(run->job);

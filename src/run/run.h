@@ -33,6 +33,7 @@ typedef struct {
     size_t builds, builds_made, builds_cached;
     double wall_s;
     double gpu_busy_ratio; /* device time measuring / wall, mean over ranks */
+    char retired[1024];    /* GPUs not used to the end, of all attempts: a line each; cut */
     bool stopped_early;    /* drained: resumable */
     bool calibrated;       /* *calibration_p is filled */
 } tsw_run_summary_t;

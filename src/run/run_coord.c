@@ -22,7 +22,8 @@ tsw_status_t tsw_run_coord_init(tsw_run_t *run, tsw_err_t *err)
         tsw_coord_new(run->plan, run->done, ranks, (size_t)run->size, &run->coord, err);
     tsw_free(ranks);
     run->busy = tsw_calloc((size_t)run->size, sizeof(*run->busy));
-    if (status == TSW_OK && run->busy == NULL)
+    run->retired = tsw_calloc((size_t)run->size, sizeof(*run->retired));
+    if (status == TSW_OK && (run->busy == NULL || run->retired == NULL))
         status = tsw_err_nomem(err);
     return status;
 }
@@ -155,6 +156,17 @@ static tsw_status_t on_returned(tsw_run_t *run, uint32_t from, const uint8_t *bo
     return status;
 }
 
+static tsw_status_t on_retired(tsw_run_t *run, uint32_t from, const uint8_t *body, size_t size,
+                               tsw_err_t *err)
+{
+    tsw_msg_failed_t msg;
+    tsw_status_t status = tsw_get_msg_failed(body, size, &msg, err);
+    if (status != TSW_OK)
+        return status;
+    tsw_run_note_retired(run, (int)from, msg.text);
+    return tsw_coord_rank_retired(run->coord, from, &run->coord_actions, err);
+}
+
 /* One rank drains: all do. */
 static tsw_status_t on_drain(tsw_run_t *run, tsw_err_t *err)
 {
@@ -182,7 +194,7 @@ static tsw_status_t take_event(tsw_run_t *run, uint32_t from, uint32_t type, con
     case TSW_RANK_CELL_RETURNED:
         return on_returned(run, from, body, size, err);
     case TSW_RANK_RETIRED:
-        return tsw_coord_rank_retired(run->coord, from, &run->coord_actions, err);
+        return on_retired(run, from, body, size, err);
     case TSW_RANK_DRAIN:
         return on_drain(run, err);
     default:

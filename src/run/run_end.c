@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "run/run_state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* ---- the share of time in which devices measured ---- */
@@ -82,6 +83,17 @@ static tsw_status_t merge(const tsw_run_t *run, const tsw_dataset_t *dataset, ts
     return status;
 }
 
+static tsw_status_t note_retired(const tsw_run_t *run, tsw_dataset_t *dataset,
+                                 tsw_run_summary_t *summary, tsw_err_t *err)
+{
+    tsw_free(dataset->meta.retired);
+    dataset->meta.retired = NULL;
+    tsw_status_t status = tsw_run_read_retired(run->options->run_dir, &dataset->meta.retired, err);
+    if (status == TSW_OK)
+        snprintf(summary->retired, sizeof(summary->retired), "%s", dataset->meta.retired);
+    return status;
+}
+
 static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err_t *err)
 {
     tsw_dataset_t dataset = {0};
@@ -94,6 +106,8 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
     }
     if (status == TSW_OK && skipped != NULL && skipped[0] != '\0')
         tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
+    if (status == TSW_OK)
+        status = note_retired(run, &dataset, summary, err);
     for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)
         count_cell(&dataset.cells[i], summary);
     tsw_run_warn_slow(&dataset);

@@ -116,13 +116,18 @@ static void give_back(tsw_run_t *run, const tsw_lane_action_t *action)
 
 static void retire(tsw_run_t *run)
 {
-    tsw_log(TSW_LOG_ERROR, "the device is lost, two fresh workers failed: %s", run->worker_end);
+    char reason[TSW_DETAIL_MAX];
+    snprintf(reason, sizeof(reason), "%s%.*s",
+             run->unfit ? "" : "two fresh workers failed: ", (int)sizeof(reason) - 32,
+             run->worker_end);
+    tsw_log(TSW_LOG_ERROR, "the GPU is not used any more: %s", reason);
     run->has_device = false;
     for (size_t i = run->held_count; i-- > 0;) {
         if (!run->plan->cells[run->held[i]].compile_only)
             release_held(run, run->held[i]);
     }
     tsw_buf_t body = TSW_BUF_INIT;
+    tsw_put_msg_failed(&body, TSW_ERR_DEVICE_LOST, reason);
     tsw_run_send(run, 0, TSW_RANK_RETIRED, &body);
 }
 

@@ -34,7 +34,7 @@ static view_t look(const tsw_run_t *run)
     return view;
 }
 
-/* Numbers and fixed words only, so plain text will do; an unknown number is null. */
+/* An unknown number is null. */
 static void write_status(tsw_run_t *run, const view_t *view, const char *state)
 {
     tsw_buf_t json = TSW_BUF_INIT;
@@ -53,6 +53,9 @@ static void write_status(tsw_run_t *run, const view_t *view, const char *state)
                    tsw_coord_unreachable(run->coord));
     tsw_buf_printf(&json, "  \"builds\": {\"total\": %zu, \"done\": %zu},\n",
                    view->coord.builds_total, view->coord.builds_done);
+    tsw_buf_append_text(&json, "  \"retired\": ");
+    tsw_run_put_retired(run, &json);
+    tsw_buf_append_text(&json, ",\n");
     tsw_buf_printf(&json,
                    "  \"done_ratio\": %.4f,\n  \"elapsed_s\": %.1f,\n  \"left_s\": %s,\n"
                    "  \"gpu_busy_ratio\": %.4f,\n  \"updated\": \"%s\"\n}\n",

@@ -35,6 +35,12 @@ typedef struct {
     bool late;      /* killed by the watchdog */
 } tsw_run_worker_t; /* reset with every new process */
 
+/* A GPU that is not used any more. */
+typedef struct {
+    int rank;
+    char reason[TSW_DETAIL_MAX];
+} tsw_run_retired_t;
+
 typedef struct tsw_run_keeper tsw_run_keeper_t; /* one build being made */
 
 typedef struct {
@@ -84,6 +90,7 @@ typedef struct {
     tsw_eval_t *eval;
     tsw_run_worker_t worker;
     char worker_end[TSW_DETAIL_MAX]; /* why the one before ended */
+    bool unfit;                      /* it said that the GPU must not be used any more */
     tsw_run_builds_t builds;
     tsw_run_progress_t progress;
 
@@ -94,6 +101,9 @@ typedef struct {
     uint32_t held[TSW_RUN_HELD_MAX];          /* cells in the lane */
     uint64_t held_start_ns[TSW_RUN_HELD_MAX]; /* wall clock */
     size_t held_count;
+
+    tsw_run_retired_t *retired; /* rank 0: at most one of each rank */
+    size_t retired_count;
 
     tsw_coord_t *coord; /* rank 0 */
     tsw_coord_actions_t coord_actions;
@@ -226,6 +236,14 @@ void tsw_run_progress_start(tsw_run_t *run);
 bool tsw_run_progress_tick(tsw_run_t *run);
 /* The last status.json; state: done, stopped, failed, or NULL: leave it. */
 void tsw_run_progress_end(tsw_run_t *run, const char *state);
+
+/* ---- run_retired.c: rank 0 ---- */
+/* The GPU of a rank is not used any more: into the log, status.json and RUN/retired.txt. */
+void tsw_run_note_retired(tsw_run_t *run, int rank, const char *reason);
+/* Appends "[{"rank": ..}, ..]". */
+void tsw_run_put_retired(const tsw_run_t *run, tsw_buf_t *json);
+/* What RUN/retired.txt says, of all attempts, a line each; "" when no GPU was. Heap. */
+tsw_status_t tsw_run_read_retired(const char *run_dir, char **text_p, tsw_err_t *err);
 
 /* ---- run_slow.c ---- */
 /* More than 5 minutes of compilation for one cell: true, and a line about it. */

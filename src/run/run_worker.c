@@ -288,7 +288,11 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
         tsw_run_fail(run, tsw_err_set(&err, gone.failure.status, "measure worker: %s", detail),
                      &err);
     }
-    TSW_RUN_LANE(run, tsw_lane_worker_died, gone.busy, outcome, detail, interrupted);
+    run->unfit = gone.failed && gone.failure.status == TSW_ERR_DEVICE_UNFIT;
+    if (run->unfit)
+        TSW_RUN_LANE(run, tsw_lane_gpu_unfit, interrupted);
+    else
+        TSW_RUN_LANE(run, tsw_lane_worker_died, gone.busy, outcome, detail, interrupted);
 }
 
 /* ---- what the rank tells it ---- */

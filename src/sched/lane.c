@@ -487,6 +487,20 @@ tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome
     return advance(lane, err);
 }
 
+tsw_status_t tsw_lane_gpu_unfit(tsw_lane_t *lane, bool interrupted, tsw_lane_actions_t *out,
+                                tsw_err_t *err)
+{
+    if (lane->worker == WORKER_NONE)
+        return tsw_err_set(err, TSW_ERR_BUG, "lane: a worker died that was not started");
+    lane->out = out;
+    lane->worker = WORKER_NONE;
+    if (lane->cell_count > 0)
+        tsw_lane_cell_unload(lane->cells[0]);
+    if (!interrupted && !lane->stopped)
+        retire(lane);
+    return advance(lane, err);
+}
+
 tsw_status_t tsw_lane_abandon(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err_t *err)
 {
     if (lane->stopped)

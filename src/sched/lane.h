@@ -22,7 +22,8 @@ typedef enum {
      * is final, tell the coordinator cell_done. complete == 0: seal it as partial, no more. */
     TSW_LANE_STORE_CELL,
     TSW_LANE_GIVE_BACK, /* tell the coordinator cell_returned (after tsw_lane_abandon) */
-    TSW_LANE_RETIRE,    /* the GPU is lost, tell the coordinator: two fresh workers failed */
+    TSW_LANE_RETIRE,    /* the GPU is lost, tell the coordinator: two fresh workers failed, or it
+                           is unfit */
 } tsw_lane_action_type_t;
 
 typedef struct {
@@ -121,6 +122,10 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed
 tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome,
                                   const char *detail, bool interrupted, tsw_lane_actions_t *out,
                                   tsw_err_t *err);
+/* The worker is gone, and nothing that its GPU computes can be trusted any more: the GPU is retired
+ * without another try. interrupted: as above; the GPU is left then. */
+tsw_status_t tsw_lane_gpu_unfit(tsw_lane_t *lane, bool interrupted, tsw_lane_actions_t *out,
+                                tsw_err_t *err);
 /* Stop: kills the worker, stores the cell in hand as partial (finished records with complete == 0,
  * the others as interrupted; nothing when nothing was finished), gives all cells back. */
 tsw_status_t tsw_lane_abandon(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err_t *err);

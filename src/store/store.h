@@ -9,7 +9,7 @@
 #include "record/dataset.h"
 
 #define TSW_STORE_SCHEMA_MAJOR 1
-#define TSW_STORE_SCHEMA_MINOR 1
+#define TSW_STORE_SCHEMA_MINOR 2
 
 /* A rank's writer: collects results and seals them into parts/aNNNN-rNNNN/NNNNNN.h5. */
 typedef struct tsw_segments tsw_segments_t;

@@ -25,6 +25,7 @@ static const field_t meta_texts[] = {
 static const field_t meta_long_texts[] = {
     {"job_text", offsetof(tsw_run_meta_t, job_text)},
     {"invocation", offsetof(tsw_run_meta_t, invocation)},
+    {"retired", offsetof(tsw_run_meta_t, retired)}, /* since 1.2 */
 };
 static const field_t meta_keys[] = {
     {"job_key", offsetof(tsw_run_meta_t, job_key)},
@@ -124,7 +125,11 @@ static tsw_status_t get_meta_fields(hid_t group, tsw_run_meta_t *meta, tsw_err_t
     }
     for (size_t i = 0; status == TSW_OK && i < COUNT_OF(meta_long_texts); i++) {
         char **text = (char **)(void *)((char *)meta + meta_long_texts[i].offset);
-        status = tsw_h5_get_text(group, meta_long_texts[i].name, text, err);
+        if (meta_long_texts[i].offset == offsetof(tsw_run_meta_t, retired) &&
+            H5Lexists(group, meta_long_texts[i].name, H5P_DEFAULT) == 0)
+            status = (*text = tsw_strdup("")) != NULL ? TSW_OK : tsw_err_nomem(err);
+        else
+            status = tsw_h5_get_text(group, meta_long_texts[i].name, text, err);
     }
     for (size_t i = 0; status == TSW_OK && i < COUNT_OF(meta_keys); i++)
         status = get_meta_key(group, meta, &meta_keys[i], err);

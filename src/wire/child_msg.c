@@ -183,7 +183,7 @@ tsw_status_t tsw_get_msg_failed(const void *body, size_t size, tsw_msg_failed_t 
 {
     tsw_reader_t in = tsw_reader(body, size);
     int64_t value = tsw_get_i64(&in);
-    if (value >= 0 || value < TSW_ERR_BUG)
+    if (value >= 0 || value < TSW_ERR_DEVICE_UNFIT)
         in.failed = true;
     msg_p->status = (tsw_status_t)value;
     tsw_get_text_into(&in, msg_p->text, sizeof(msg_p->text));

@@ -37,6 +37,7 @@ tsw_run_meta_t tsw_make_meta(const tsw_make_t *make)
         .protocol = text_of("rounds"),
         .objective = text_of("median"),
         .invocation = text_of("tilesweep run demo.yaml -o run"),
+        .retired = text_of("attempt 1, rank 3 on n1, GPU-7: Xid 79\n"),
         .seed = make->seed,
         .start_wall_ns = 1700000000000000000u,
     };
@@ -323,6 +324,7 @@ const char *tsw_meta_difference(const tsw_run_meta_t *a, const tsw_run_meta_t *b
     DIFFER_TEXT(protocol);
     DIFFER_TEXT(objective);
     DIFFER_TEXT(invocation);
+    DIFFER_TEXT(retired);
     DIFFER_VALUE(seed);
     DIFFER_VALUE(start_wall_ns);
     return NULL;

@@ -704,6 +704,32 @@ static void test_two_workers_that_never_get_ready_retire_the_gpu(void **state)
     close_lane(&f);
 }
 
+static void unfit(fixture_t *f, bool interrupted)
+{
+    f->actions.count = 0;
+    assert_int_equal(tsw_lane_gpu_unfit(f->lane, interrupted, &f->actions, &f->err), TSW_OK);
+}
+
+static void test_an_unfit_gpu_is_retired_at_once(void **state)
+{
+    (void)state;
+    fixture_t f = open_timing();
+    round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
+    unfit(&f, false);
+    expect(&f, TSW_LANE_STORE_CELL, TSW_LANE_RETIRE, TSW_LANE_ASK_CELL);
+    tsw_cell_result_t result = take(&f);
+    assert_int_equal(result.complete, 0); /* others measure it anew */
+    assert_int_equal(result.records[1].outcome, TSW_OUTCOME_INTERRUPTED);
+    tsw_cell_result_fini(&result);
+    f.actions.count = 0;
+    assert_int_equal(tsw_lane_gpu_unfit(f.lane, false, &f.actions, &f.err), TSW_ERR_BUG);
+    close_lane(&f);
+    f = open_timing();
+    unfit(&f, true); /* the run ends anyway */
+    expect_nothing(&f);
+    close_lane(&f);
+}
+
 static void test_workers_that_die_with_nothing_to_do_retire_the_gpu_too(void **state)
 {
     (void)state;
@@ -929,6 +955,7 @@ int main(void)
         cmocka_unit_test(test_two_deaths_without_a_culprit_end_the_cell),
         cmocka_unit_test(test_a_cell_that_cannot_begin_ends_with_that_outcome),
         cmocka_unit_test(test_two_workers_that_never_get_ready_retire_the_gpu),
+        cmocka_unit_test(test_an_unfit_gpu_is_retired_at_once),
         cmocka_unit_test(test_workers_that_die_with_nothing_to_do_retire_the_gpu_too),
         cmocka_unit_test(test_a_gpu_lost_before_the_first_cell_still_asks_for_compile_only_cells),
         cmocka_unit_test(test_compile_only_cells_need_no_worker),

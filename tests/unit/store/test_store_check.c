@@ -351,7 +351,7 @@ static void test_another_major_version_is_refused(void **state)
     tsw_run_meta_t copy = {0};
     tsw_err_t err = TSW_ERR_INIT;
     assert_int_equal(tsw_meta_get(file, &copy, &err), TSW_ERR_VERSION);
-    assert_string_equal(err.text, "schema version 2.1; this tilesweep reads version 1");
+    assert_string_equal(err.text, "schema version 2.2; this tilesweep reads version 1");
     tsw_h5_close_file(file);
     tsw_buf_fini(&bytes);
     tsw_run_meta_fini(&copy);
