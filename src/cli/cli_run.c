@@ -9,6 +9,7 @@
 #include "cli/cli_input.h"
 #include "cli/cli_signals.h"
 #include "cli/cli_tables.h"
+#include "cli/cli_usage.h"
 #include "run/run.h"
 
 #include <stdio.h>
@@ -62,8 +63,9 @@ static void count_suspects(const tsw_reduction_t *reduction, tsw_run_summary_t *
     }
 }
 
-/* Reduces what the run folder holds, for the summary, and unless it is a part of a run: appends the
- * choice to out, and writes tables when the job is for release. */
+/* Reduces what the run folder holds, for the summary; appends how the workers spent their time to
+ * out, and unless it is a part of a run the choice, and writes tables when the job is for release.
+ */
 static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t *summary,
                            tsw_buf_t *out, tsw_err_t *err)
 {
@@ -77,6 +79,8 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
         status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
         count_suspects(reduction, summary);
+    if (status == TSW_OK)
+        tsw_cli_usage_print(&dataset, out);
     if (status == TSW_OK && !is_part)
         status = tsw_cli_choice_print(&dataset, reduction, out, err);
     if (status == TSW_OK && !is_part && strcmp(dataset.meta.purpose, "release") == 0) {

@@ -4,6 +4,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
+#include "cli/cli_usage.h"
 #include "pack/arch.h"
 
 #include <math.h>
@@ -135,6 +136,8 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
     if (format == TSW_FORMAT_TEXT) /* files carry the mode in a column */
         tsw_buf_append_text(&out, tsw_cli_mark(dataset->meta.mode));
     tsw_status_t status = tsw_grid_render(&grid, format, &out, err);
+    if (format == TSW_FORMAT_TEXT)
+        tsw_cli_usage_print(dataset, &out);
     if (status == TSW_OK)
         fputs(tsw_buf_text(&out), stdout);
     tsw_buf_fini(&out);

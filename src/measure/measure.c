@@ -16,9 +16,9 @@ uint64_t tsw_measure_now_ns(const tsw_measure_t *measure)
     return measure->dev->ops->now_ns(measure->dev);
 }
 
-void tsw_measure_count_busy(tsw_measure_t *measure, uint64_t start_ns)
+tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use)
 {
-    measure->busy_ns += tsw_measure_now_ns(measure) - start_ns;
+    return tsw_watch_turn(measure->watch, measure->dev, use);
 }
 
 tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, tsw_err_t *err)
@@ -42,9 +42,11 @@ static tsw_status_t load_reference(tsw_measure_t *measure, tsw_err_t *err)
 {
     const tsw_measure_cell_t *cell = &measure->cell;
     tsw_kernel_model_t model = model_of(measure);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_LOAD);
     tsw_status_t status = measure->dev->ops->kernel_load(
         measure->dev, cell->reference_cubin, cell->reference_size,
         cell->variant->pack->reference.entry, &model, &measure->reference, err);
+    tsw_measure_turn(measure, use);
     measure->reference_launch.kernel = measure->reference;
     return status;
 }
@@ -64,8 +66,10 @@ static tsw_status_t load_config(tsw_measure_t *measure, const tsw_measure_config
     model.facts = config->facts;
     model.recorded_ns = config->recorded_ns;
     model.recorded_count = config->recorded_count;
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_LOAD);
     tsw_status_t status = measure->dev->ops->kernel_load(
         measure->dev, config->cubin, config->size, pack->kernel.entry, &model, &entry->kernel, err);
+    tsw_measure_turn(measure, use);
     entry->launch.kernel = entry->kernel;
     entry->launch.config_index = config->index;
     return status;
@@ -114,7 +118,7 @@ static tsw_status_t begin_reference(tsw_measure_t *measure, tsw_err_t *err)
     tsw_status_t status = load_reference(measure, err);
     if (status == TSW_OK)
         status = make_launch(measure, NULL, &measure->reference_launch, err);
-    uint64_t start_ns = tsw_measure_now_ns(measure);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_REFERENCE);
     if (status == TSW_OK) {
         measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_REFERENCE);
         status = tsw_measure_run_reference(measure, err);
@@ -123,7 +127,7 @@ static tsw_status_t begin_reference(tsw_measure_t *measure, tsw_err_t *err)
         status = tsw_measure_inspect(measure, detail, err);
     if (!tsw_measure_is_fatal(status))
         measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_NONE);
-    tsw_measure_count_busy(measure, start_ns);
+    tsw_measure_turn(measure, use);
     if (status == TSW_OK && detail[0] != '\0')
         status = tsw_err_set(err, TSW_ERR_INPUT, "%s", detail);
     if (status != TSW_OK)
@@ -159,6 +163,9 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
     measure->sink = *sink;
     measure->pick = -1;
     measure->start_ns = tsw_measure_now_ns(measure);
+    measure->watch = cell->watch != NULL ? cell->watch : &measure->own_watch;
+    if (cell->watch == NULL)
+        tsw_watch_start(measure->watch, dev, TSW_USE_OTHER);
     int64_t num_sm = (int64_t)dev->ops->gpu(dev)->sm_count;
     tsw_status_t status = tsw_eval_new(&measure->eval, err);
     if (status == TSW_OK)
@@ -182,15 +189,20 @@ void tsw_measure_end(tsw_measure_t *measure)
 {
     if (measure == NULL)
         return;
-    for (size_t i = 0; i < measure->entry_count; i++) {
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_GRAPH);
+    for (size_t i = 0; i < measure->entry_count; i++)
         tsw_measure_shots_free(measure, &measure->entries[i]);
+    tsw_measure_turn(measure, TSW_USE_LOAD);
+    for (size_t i = 0; i < measure->entry_count; i++) {
         measure->dev->ops->kernel_unload(measure->dev, measure->entries[i].kernel);
         tsw_free(measure->entries[i].config_text);
     }
     if (measure->reference != NULL)
         measure->dev->ops->kernel_unload(measure->dev, measure->reference);
+    tsw_measure_turn(measure, TSW_USE_ALLOCATE);
     tsw_measure_ring_free(measure);
     tsw_measure_args_free(measure);
+    tsw_measure_turn(measure, use);
     tsw_eval_free(measure->eval);
     tsw_free(measure->entries);
     tsw_free(measure);
@@ -214,7 +226,7 @@ tsw_fate_t tsw_measure_fate(const tsw_measure_t *measure, size_t at, uint32_t *i
 
 uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure)
 {
-    return measure->busy_ns;
+    return tsw_usage_measuring(&measure->watch->usage);
 }
 
 uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure)
@@ -267,9 +279,9 @@ tsw_status_t tsw_measure_blame(tsw_measure_t *measure, tsw_measure_entry_t *entr
 /* A config that was verified before: its kernel must have run before a wave. */
 static tsw_status_t try_once(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_err_t *err)
 {
-    uint64_t start_ns = tsw_measure_now_ns(measure);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
     tsw_status_t status = tsw_measure_launch(measure, &entry->launch, err);
-    tsw_measure_count_busy(measure, start_ns);
+    tsw_measure_turn(measure, use);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
     entry->is_ok = true;

@@ -4,6 +4,7 @@
 #define TSW_MEASURE_MEASURE_H
 
 #include "device/device.h"
+#include "measure/watch.h"
 #include "pack/job.h"
 
 typedef struct tsw_measure tsw_measure_t; /* the cell in hand */
@@ -21,6 +22,7 @@ typedef struct {
     /* Bytes for dataset fills, one per argument of the pack, borrowed until _end; NULL: none. */
     const void *const *fill_data;
     const size_t *fill_sizes;
+    tsw_watch_t *watch; /* borrowed until _end; NULL: one of its own */
 } tsw_measure_cell_t;
 
 typedef struct {
@@ -68,6 +70,7 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
 int32_t tsw_measure_pick(const tsw_measure_t *measure);
 size_t tsw_measure_config_count(const tsw_measure_t *measure);
 tsw_fate_t tsw_measure_fate(const tsw_measure_t *measure, size_t at, uint32_t *index_p);
+/* Of the watch, since its account was taken. */
 uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure);
 uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure);
 void tsw_measure_end(tsw_measure_t *measure);

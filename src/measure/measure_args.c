@@ -155,10 +155,12 @@ static tsw_status_t fill_arg(tsw_measure_t *measure, size_t at, tsw_err_t *err)
 
 tsw_status_t tsw_measure_args_fill(tsw_measure_t *measure, tsw_err_t *err)
 {
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_FILL);
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++)
         if (has_input(&measure->args[i]))
             status = fill_arg(measure, i, err);
+    tsw_measure_turn(measure, use);
     return status;
 }
 
@@ -179,9 +181,11 @@ tsw_status_t tsw_measure_args_new(tsw_measure_t *measure, bool with_reference, t
         arg->dtype =
             arg->arg->dtype == TSW_DTYPE_OF_CELL ? measure->cell.variant->dtype : arg->arg->dtype;
     }
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_ALLOCATE);
     for (size_t i = 0; i < pack->arg_count && status == TSW_OK; i++)
         if (pack->args[i].role != TSW_ROLE_SCALAR)
             status = allocate(measure, &measure->args[i], with_reference, err);
+    tsw_measure_turn(measure, use);
     return status == TSW_OK ? tsw_measure_args_fill(measure, err) : status;
 }
 

@@ -68,7 +68,8 @@ struct tsw_measure {
     tsw_launch_t reference_launch;
     tsw_measure_entry_t *entries;
     size_t entry_count, entry_capacity;
-    uint64_t start_ns, busy_ns;
+    uint64_t start_ns;
+    tsw_watch_t *watch, own_watch;
     int32_t pick;
 };
 
@@ -152,8 +153,8 @@ tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err);
 
 bool tsw_measure_is_fixed(const tsw_measure_t *measure); /* launches only, nothing verified */
 uint64_t tsw_measure_now_ns(const tsw_measure_t *measure);
-/* Time since start_ns went into verification or waves; allocating and loading do not count. */
-void tsw_measure_count_busy(tsw_measure_t *measure, uint64_t start_ns);
+/* From now on time goes to another use; yields the one before. */
+tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use);
 /* Launch a config and wait, within the policy's limit. */
 tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, tsw_err_t *err);
 /* (Re)compute the reference's outputs, and note what must not change. */

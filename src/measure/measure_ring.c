@@ -91,6 +91,7 @@ tsw_status_t tsw_measure_ring_new(tsw_measure_t *measure, tsw_err_t *err)
         tsw_measure_rotation(cache, gpu->l2_bytes, touched, ring->period, gpu->memory_bytes / 4);
     tsw_status_t status = TSW_OK;
     tsw_err_t why = TSW_ERR_INIT;
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_ALLOCATE);
     if (rotation.sets > 1)
         status = ops->memory_new(measure->dev, (rotation.sets - 1) * ring->period, gap_bytes,
                                  &ring->arena, &why);
@@ -100,8 +101,10 @@ tsw_status_t tsw_measure_ring_new(tsw_measure_t *measure, tsw_err_t *err)
     }
     ring->sets = rotation.sets;
     ring->state = rotation.state;
+    tsw_measure_turn(measure, TSW_USE_FILL);
     if (status == TSW_OK && ring->sets > 1)
         status = copy_inputs(measure, &why);
+    tsw_measure_turn(measure, use);
     if (status != TSW_OK && err != NULL)
         *err = why;
     return status;

@@ -123,6 +123,7 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
     tsw_measure_ring_t *ring = &measure->ring;
     tsw_measure_rotation_t rotation = {ring->sets, ring->state};
     uint64_t best = best_single(measure, wave);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_GRAPH);
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < wave->count && status == TSW_OK; i++) {
         tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
@@ -136,6 +137,7 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
             status = tsw_measure_shot(measure, entry, wave->kind, launches, &rounds->shots[i], err);
         rounds->launch_counts[i] = launches;
     }
+    tsw_measure_turn(measure, use);
     return status;
 }
 
@@ -164,12 +166,13 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     };
     size_t culprit = 0;
     tsw_status_t status = aim(measure, rounds, wave, &culprit, err);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_WAVE);
     rounds->start_ns = tsw_measure_now_ns(measure);
     if (status == TSW_OK)
         status = measure->dev->ops->wave(measure->dev, rounds->shots, wave->count, &plan,
                                          rounds->interval_ns, &culprit, err);
     rounds->duration_ns = tsw_measure_now_ns(measure) - rounds->start_ns;
-    tsw_measure_count_busy(measure, rounds->start_ns);
+    tsw_measure_turn(measure, use);
     *done_p = status == TSW_OK;
     if (status == TSW_OK) {
         note_singles(measure, rounds, wave);
@@ -206,7 +209,7 @@ static tsw_status_t warm_up(tsw_measure_t *measure, rounds_t *rounds, const tsw_
     if (rounds->is_warm || tsw_measure_is_fixed(measure))
         return TSW_OK;
     rounds->is_warm = true;
-    if (start_ns - measure->start_ns - measure->busy_ns < long_idle_ns)
+    if (start_ns - measure->start_ns - tsw_measure_busy_ns(measure) < long_idle_ns)
         return TSW_OK;
     few.count = wave->count < few_configs ? wave->count : few_configs;
     few.launches = 1;
@@ -243,7 +246,9 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
     if (status != TSW_OK || !done)
         return status;
     tsw_telemetry_t telemetry;
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
     measure->dev->ops->telemetry(measure->dev, &telemetry);
+    tsw_measure_turn(measure, use);
     bool off = is_off(measure, rounds, &telemetry);
     if (off && measure->clock.redos < most_redos) {
         measure->clock.redos++; /* a wave that is not reported comes again */

@@ -11,13 +11,13 @@ static tsw_status_t launch_and_check(tsw_measure_t *measure, const tsw_launch_t 
                                      tsw_verify_facts_t *facts_p, tsw_err_t *err)
 {
     char damage[TSW_DETAIL_MAX] = "";
-    uint64_t start_ns = tsw_measure_now_ns(measure);
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
     tsw_status_t status = tsw_measure_launch(measure, launch, err);
     if (status == TSW_OK)
         status = tsw_measure_compare(measure, outcome_p, detail, facts_p, err);
     if (status == TSW_OK)
         status = tsw_measure_inspect(measure, damage, err);
-    tsw_measure_count_busy(measure, start_ns);
+    tsw_measure_turn(measure, use);
     if (status == TSW_OK && damage[0] != '\0') {
         *outcome_p = TSW_OUTCOME_WRONG_RESULT;
         snprintf(detail, TSW_DETAIL_MAX, "%s", damage);

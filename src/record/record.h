@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "base/hash.h"
 #include "record/outcome.h"
+#include "record/usage.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -166,7 +167,8 @@ typedef struct {
     uint64_t peak_memory_bytes; /* device memory that the cell held */
     uint64_t start_wall_ns;     /* since 1970 */
     uint64_t wall_ns;
-    uint64_t busy_ns;    /* of it, the GPU was executing timed waves or verification */
+    uint64_t busy_ns;    /* of it, spent measuring */
+    tsw_usage_t usage;   /* of the workers' time, up to the end of this cell */
     char **config_texts; /* canonical, one per record */
     tsw_record_t *records;
     size_t record_count;

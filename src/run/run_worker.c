@@ -132,7 +132,7 @@ static tsw_status_t on_timed(tsw_run_t *run, const uint8_t *body, size_t size, t
     run->worker.timing = false;
     run->worker.busy = -1;
     tsw_lane_timed_t timed = {.peak_memory_bytes = msg.peak_bytes,
-                              .busy_ns = msg.busy_ns,
+                              .usage = msg.usage,
                               .pick = msg.pick,
                               .indices = msg.indices,
                               .fates = msg.fates,

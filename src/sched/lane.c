@@ -431,7 +431,8 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed
     note_work(lane);
     if (timed->peak_memory_bytes > cell->result.peak_memory_bytes)
         cell->result.peak_memory_bytes = timed->peak_memory_bytes;
-    cell->result.busy_ns += timed->busy_ns;
+    cell->result.busy_ns += tsw_usage_measuring(&timed->usage);
+    tsw_usage_add(&cell->result.usage, &timed->usage);
     for (size_t i = 0; i < timed->count; i++)
         cell->result.records[timed->indices[i]].fate = (tsw_fate_t)timed->fates[i];
     if (timed->pick >= 0 && (size_t)timed->pick < cell->config_count)

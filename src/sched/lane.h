@@ -105,7 +105,8 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
                             tsw_lane_actions_t *out, tsw_err_t *err);
 /* The protocol is through: what it made of the cell. fates: of configs indices[0..count). */
 typedef struct {
-    uint64_t peak_memory_bytes, busy_ns;
+    uint64_t peak_memory_bytes;
+    tsw_usage_t usage;
     int32_t pick; /* config index, -1: none */
     const uint32_t *indices;
     const uint8_t *fates; /* tsw_fate_t */

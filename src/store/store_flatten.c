@@ -153,6 +153,7 @@ static tsw_status_t add_cell(flatten_t *flat, const tsw_cell_result_t *cell, tsw
         .start_wall_ns = cell->start_wall_ns,
         .wall_ns = cell->wall_ns,
         .busy_ns = cell->busy_ns,
+        .usage = cell->usage,
         .first_record = flat->tables.records.count,
         .n_records = cell->record_count,
         .first_round = flat->tables.rounds.count,

@@ -68,6 +68,7 @@ typedef struct {
     double flops, bytes;
     uint64_t peak_memory_bytes;
     uint64_t start_wall_ns, wall_ns, busy_ns;
+    tsw_usage_t usage;
     uint64_t first_record, n_records;
     uint64_t first_round, n_rounds;
 } tsw_cell_row_t;

@@ -118,6 +118,7 @@ static void take_head(const tsw_tables_t *tables, const tsw_cell_row_t *row,
     cell->start_wall_ns = row->start_wall_ns;
     cell->wall_ns = row->wall_ns;
     cell->busy_ns = row->busy_ns;
+    cell->usage = row->usage;
 }
 
 tsw_status_t tsw_tables_unflatten(const tsw_tables_t *tables, tsw_dataset_t *dataset,

@@ -405,7 +405,7 @@ void tsw_msg_round_fini(tsw_msg_round_t *msg)
 void tsw_put_msg_timed(tsw_buf_t *out, const tsw_msg_timed_t *msg)
 {
     tsw_put_u64(out, msg->peak_bytes);
-    tsw_put_u64(out, msg->busy_ns);
+    tsw_put_usage(out, &msg->usage);
     tsw_put_i64(out, msg->pick);
     tsw_put_u64(out, msg->count);
     for (size_t i = 0; i < msg->count; i++) {
@@ -439,7 +439,7 @@ tsw_status_t tsw_get_msg_timed(const void *body, size_t size, tsw_msg_timed_t *m
     tsw_reader_t in = tsw_reader(body, size);
     tsw_msg_timed_t msg = {0};
     msg.peak_bytes = tsw_get_u64(&in);
-    msg.busy_ns = tsw_get_u64(&in);
+    tsw_get_usage(&in, &msg.usage);
     int64_t pick = tsw_get_i64(&in);
     msg.pick = (int32_t)pick;
     in.failed = in.failed || pick < -1 || pick > INT32_MAX;

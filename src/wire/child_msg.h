@@ -171,7 +171,7 @@ void tsw_msg_round_fini(tsw_msg_round_t *msg);
 
 typedef struct {
     uint64_t peak_bytes;
-    uint64_t busy_ns;
+    tsw_usage_t usage;
     int32_t pick;      /* config index that the protocol chose; -1: none */
     uint32_t *indices; /* of the configs that took part; heap after get */
     uint8_t *fates;    /* tsw_fate_t of each; heap after get */

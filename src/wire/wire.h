@@ -78,6 +78,8 @@ void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round);
 tsw_round_t tsw_get_round(tsw_reader_t *in);
 void tsw_put_calibration(tsw_buf_t *out, const tsw_calibration_t *calibration);
 void tsw_get_calibration(tsw_reader_t *in, tsw_calibration_t *calibration);
+void tsw_put_usage(tsw_buf_t *out, const tsw_usage_t *usage);
+void tsw_get_usage(tsw_reader_t *in, tsw_usage_t *usage);
 void tsw_put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu);
 void tsw_get_gpu(tsw_reader_t *in, tsw_gpu_t *gpu);
 

@@ -129,6 +129,18 @@ void tsw_get_verify_facts(tsw_reader_t *in, tsw_verify_facts_t *verify)
     verify->max_rel = tsw_get_f64(in);
 }
 
+void tsw_put_usage(tsw_buf_t *out, const tsw_usage_t *usage)
+{
+    for (size_t i = 0; i < TSW_USE_COUNT; i++)
+        tsw_put_u64(out, usage->ns[i]);
+}
+
+void tsw_get_usage(tsw_reader_t *in, tsw_usage_t *usage)
+{
+    for (size_t i = 0; i < TSW_USE_COUNT; i++)
+        usage->ns[i] = tsw_get_u64(in);
+}
+
 void tsw_put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu)
 {
     tsw_put_text(out, gpu->uuid);
@@ -229,6 +241,7 @@ static void put_head(tsw_buf_t *out, const tsw_cell_result_t *result)
     tsw_put_u64(out, result->start_wall_ns);
     tsw_put_u64(out, result->wall_ns);
     tsw_put_u64(out, result->busy_ns);
+    tsw_put_usage(out, &result->usage);
 }
 
 static int32_t get_i32(tsw_reader_t *in)
@@ -263,6 +276,7 @@ static void get_head(tsw_reader_t *in, tsw_cell_result_t *result)
     result->start_wall_ns = tsw_get_u64(in);
     result->wall_ns = tsw_get_u64(in);
     result->busy_ns = tsw_get_u64(in);
+    tsw_get_usage(in, &result->usage);
 }
 
 void tsw_put_cell_result(tsw_buf_t *out, const tsw_cell_result_t *result)

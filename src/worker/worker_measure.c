@@ -27,6 +27,7 @@ typedef struct {
     /* The cell in hand; measure NULL: none, or it could not begin. */
     tsw_variant_t variant;
     tsw_measure_t *measure;
+    tsw_watch_t watch;   /* from the device on; its account begins when all is ready */
     uint64_t **recorded; /* samples of a replay, kept until the cell ends */
     size_t recorded_count, recorded_capacity;
 } worker_t;
@@ -116,6 +117,7 @@ static tsw_status_t on_init(worker_t *worker, tsw_err_t *err)
         status = open_device(worker, &msg, err);
     tsw_msg_init_fini(&msg);
     if (status == TSW_OK) {
+        tsw_watch_start(&worker->watch, worker->dev, TSW_USE_OTHER);
         tsw_put_gpu(&worker->out, worker->dev->ops->gpu(worker->dev));
         say(worker, TSW_CHILD_HELLO);
     }
@@ -135,6 +137,7 @@ static tsw_status_t on_tool(worker_t *worker, tsw_err_t *err)
     if (!tsw_buf_ok(&worker->tool))
         return tsw_err_nomem(err);
     say(worker, TSW_CHILD_READY);
+    tsw_watch_start(&worker->watch, dev, TSW_USE_OTHER);
     return TSW_OK;
 }
 
@@ -150,6 +153,7 @@ static tsw_status_t on_calibrate(worker_t *worker, tsw_err_t *err)
         return status;
     tsw_put_calibration(&worker->out, &calibration);
     say(worker, TSW_CHILD_CALIBRATED);
+    tsw_watch_start(&worker->watch, worker->dev, TSW_USE_OTHER);
     return TSW_OK;
 }
 
@@ -217,7 +221,8 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .reference_cubin = msg->reference,
                                .reference_size = msg->reference_size,
                                .fill_data = worker->fill_data,
-                               .fill_sizes = worker->fill_sizes};
+                               .fill_sizes = worker->fill_sizes,
+                               .watch = &worker->watch};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
     tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
@@ -281,7 +286,7 @@ static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
     const tsw_measure_t *measure = worker->measure;
     size_t count = tsw_measure_config_count(measure);
     tsw_msg_timed_t timed = {.peak_bytes = tsw_measure_peak_bytes(measure),
-                             .busy_ns = tsw_measure_busy_ns(measure),
+                             .usage = tsw_watch_take(&worker->watch, worker->dev),
                              .pick = tsw_measure_pick(measure),
                              .indices = tsw_calloc(count, sizeof(*timed.indices)),
                              .fates = tsw_calloc(count, sizeof(*timed.fates)),
@@ -315,6 +320,18 @@ static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
     return status;
 }
 
+/* The next frame. */
+static tsw_status_t listen(worker_t *worker, uint32_t *type_p, tsw_err_t *err)
+{
+    if (worker->dev != NULL)
+        tsw_watch_turn(&worker->watch, worker->dev,
+                       worker->measure != NULL ? TSW_USE_WAIT : TSW_USE_IDLE);
+    tsw_status_t status = tsw_channel_read(worker->fd, &worker->in, type_p, &worker->body, err);
+    if (worker->dev != NULL)
+        tsw_watch_turn(&worker->watch, worker->dev, TSW_USE_OTHER);
+    return status;
+}
+
 static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)
 {
     if (type != TSW_CHILD_INIT && worker->dev == NULL)
@@ -343,7 +360,7 @@ int tsw_worker_measure(int fd)
     for (;;) {
         uint32_t type = 0;
         tsw_err_t err = TSW_ERR_INIT;
-        tsw_status_t status = tsw_channel_read(fd, &worker.in, &type, &worker.body, &err);
+        tsw_status_t status = listen(&worker, &type, &err);
         if (status == TSW_ERR_PEER)
             break;
         if (status == TSW_OK)

@@ -5,6 +5,8 @@ import statistics
 import h5py
 
 DECIDE = ("round", "final")
+MEASURING = ("reference", "verify", "wave")
+USES = MEASURING + ("idle", "wait", "allocate", "fill", "load", "graph", "clock", "other")
 
 
 class Cell:
@@ -13,12 +15,14 @@ class Cell:
     def __init__(self, pack, variant, shape, row):
         self.pack, self.variant, self.shape = pack, variant, shape
         self.busy_ns = int(row["busy_ns"])
+        self.usage = {use: int(row[f"{use}_ns"]) for use in USES if f"{use}_ns" in row.dtype.names}
         self.pick_index = int(row["pick"]) if "pick" in row.dtype.names else -1
         self.outcomes = {}  # text: outcome
         self.indices = {}  # text: config_index
         self.records = {}  # text: the row of /records
         self.samples = {}  # text: [(stage, round, slot, ns per launch)]
         self.rounds_ns = 0  # duration of all rounds, warm-up too
+        self.interval_ns = 0  # of all samples
 
     @property
     def name(self):
@@ -101,6 +105,7 @@ def read(path):
                     (stage_names[stage[i]], int(rounds[i]), int(slot[i]),
                      float(interval[i]) / max(int(launches[i]), 1))
                     for i in range(begin, begin + int(record["n_samples"]))]
+                cell.interval_ns += sum(int(interval[i]) for i in range(begin, begin + int(record["n_samples"])))
             first = int(row["first_round"])
             cell.rounds_ns = int(sweep["rounds"][first:first + int(row["n_rounds"])]["duration_ns"].sum())
             cells.append(cell)

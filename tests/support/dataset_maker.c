@@ -154,6 +154,7 @@ tsw_cell_result_t tsw_make_cell(const tsw_make_t *make, size_t index)
         .start_wall_ns = 1700000000000000000u + index,
         .wall_ns = 2000000000,
         .busy_ns = 1500000000,
+        .usage = {{[TSW_USE_LOAD] = 100000000 + index, [TSW_USE_WAVE] = 1500000000}},
     };
     snprintf(cell.shape, sizeof(cell.shape), "M=%zu N=256", 128 * (index + 1));
     snprintf(cell.node, sizeof(cell.node), "node%zu", device);
@@ -292,6 +293,7 @@ static const char *head_difference(const tsw_cell_result_t *a, const tsw_cell_re
     DIFFER_VALUE(start_wall_ns);
     DIFFER_VALUE(wall_ns);
     DIFFER_VALUE(busy_ns);
+    DIFFER_VALUE(usage);
     DIFFER_VALUE(record_count);
     DIFFER_VALUE(round_count);
     return gpu_difference(&a->gpu, &b->gpu);

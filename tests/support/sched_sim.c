@@ -578,10 +578,11 @@ static void lane_receives(sim_t *sim, uint32_t r, message_t message)
         status = give_round(sim, r, &message, &actions, &err);
         break;
     case SAY_TIMED:
-        status = tsw_lane_cell_timed(
-            rank->lane,
-            &(tsw_lane_timed_t){.peak_memory_bytes = 1 << 20, .busy_ns = 1000, .pick = -1},
-            &actions, &err);
+        status = tsw_lane_cell_timed(rank->lane,
+                                     &(tsw_lane_timed_t){.peak_memory_bytes = 1 << 20,
+                                                         .usage = {{[TSW_USE_WAVE] = 1000}},
+                                                         .pick = -1},
+                                     &actions, &err);
         break;
     default:
         rank->worker_exists = false;

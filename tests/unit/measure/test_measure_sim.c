@@ -79,9 +79,39 @@ static void test_good_configs_get_all_rounds(void **state)
         assert_int_equal(bench.configs[i].sample_count, 6);
         assert_int_equal(bench.configs[i].verify.elements, 2 * 6400);
     }
-    assert_true(tsw_measure_busy_ns(bench.measure) > 0);
+    uint64_t waves_ns = 0;
+    for (uint32_t r = 0; r < 6; r++)
+        waves_ns += bench.rounds[r].duration_ns;
+    assert_true(tsw_measure_busy_ns(bench.measure) > waves_ns);
     /* in, inout three times, out twice, workspace: each between fences of 2 MiB. */
     assert_true(tsw_measure_peak_bytes(bench.measure) > 7 * (2ull << 21));
+}
+
+/* As the device tells it, each part where it belongs. */
+static void test_all_time_is_counted(void **state)
+{
+    (void)state;
+    static tsw_watch_t watch; /* used until the teardown */
+    bench_open(&bench, "sim", "");
+    tsw_watch_start(&watch, bench.dev, TSW_USE_OTHER);
+    uint64_t start_ns = bench.dev->ops->now_ns(bench.dev);
+    bench.cell.watch = &watch;
+    assert_int_equal(bench_begin(&bench, NULL), TSW_OK);
+    add(0);
+    add(1);
+    finish();
+    uint64_t waves_ns = 0;
+    for (uint32_t r = 0; r < bench.round_count; r++)
+        waves_ns += bench.rounds[r].duration_ns;
+    tsw_usage_t usage = tsw_watch_take(&watch, bench.dev);
+    assert_true(usage.ns[TSW_USE_REFERENCE] > 0);
+    assert_true(usage.ns[TSW_USE_VERIFY] > 0);
+    assert_true(usage.ns[TSW_USE_WAVE] >= waves_ns);
+    assert_int_equal(tsw_usage_total(&usage), bench.dev->ops->now_ns(bench.dev) - start_ns);
+    assert_true(usage.ns[TSW_USE_LOAD] > 0);
+    assert_true(usage.ns[TSW_USE_IDLE] == 0 && usage.ns[TSW_USE_WAIT] == 0);
+    usage = tsw_watch_take(&watch, bench.dev);
+    assert_int_equal(tsw_usage_total(&usage), 0);
 }
 
 static void test_samples_repeat_for_equal_seeds(void **state)
@@ -459,6 +489,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_good_configs_get_all_rounds),
+        TEST(test_all_time_is_counted),
         TEST(test_samples_repeat_for_equal_seeds),
         TEST(test_a_bad_config_costs_only_itself),
         TEST(test_a_lost_device_ends_the_process),

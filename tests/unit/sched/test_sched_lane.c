@@ -133,7 +133,7 @@ static void timed(fixture_t *f)
     const uint32_t indices[] = {0};
     const uint8_t fates[] = {TSW_FATE_WINNER};
     tsw_lane_timed_t end = {.peak_memory_bytes = 4096,
-                            .busy_ns = 77,
+                            .usage = {{[TSW_USE_LOAD] = 5, [TSW_USE_WAVE] = 77}},
                             .pick = 0,
                             .indices = indices,
                             .fates = fates,
@@ -245,6 +245,7 @@ static void test_a_good_cell_goes_from_lease_to_result(void **state)
     assert_int_equal(result.complete, 1);
     assert_int_equal(result.peak_memory_bytes, 4096);
     assert_int_equal(result.busy_ns, 77);
+    assert_int_equal(result.usage.ns[TSW_USE_LOAD], 5);
     assert_int_equal(result.pick, 0);
     assert_int_equal(result.records[0].fate, TSW_FATE_WINNER);
     assert_int_equal(result.records[1].fate, TSW_FATE_NONE);

@@ -258,7 +258,7 @@ static void fill_timed(tsw_buf_t *out)
     uint32_t indices[] = {4, 9};
     uint8_t fates[] = {TSW_FATE_WINNER, TSW_FATE_HOPELESS};
     tsw_put_msg_timed(out, &(tsw_msg_timed_t){.peak_bytes = 1,
-                                              .busy_ns = 2,
+                                              .usage = {{[TSW_USE_OTHER] = 2}},
                                               .pick = 4,
                                               .indices = indices,
                                               .fates = fates,
@@ -270,7 +270,7 @@ static tsw_status_t check_timed(const void *body, size_t size, tsw_err_t *err)
     tsw_msg_timed_t msg = {0};
     tsw_status_t status = tsw_get_msg_timed(body, size, &msg, err);
     if (status == TSW_OK) {
-        assert_int_equal(msg.busy_ns, 2);
+        assert_int_equal(msg.usage.ns[TSW_USE_OTHER], 2);
         assert_int_equal(msg.pick, 4);
         assert_int_equal(msg.count, 2);
         assert_int_equal(msg.indices[1], 9);

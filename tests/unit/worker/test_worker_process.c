@@ -32,7 +32,8 @@ typedef struct {
     tsw_gpu_t gpu;
     tsw_msg_state_t states[8];
     size_t samples;
-    uint64_t peak_bytes, busy_ns; /* of the cell that was timed last */
+    uint64_t peak_bytes; /* of the cell that was timed last */
+    tsw_usage_t usage;   /* the same */
     int64_t busy;
     bool ended;
     tsw_child_end_t end;
@@ -73,7 +74,7 @@ static void take(talk_t *talk, uint32_t type, const uint8_t *body, size_t size)
     case TSW_CHILD_TIMED:
         assert_int_equal(tsw_get_msg_timed(body, size, &timed, NULL), TSW_OK);
         talk->peak_bytes = timed.peak_bytes;
-        talk->busy_ns = timed.busy_ns;
+        talk->usage = timed.usage;
         tsw_msg_timed_fini(&timed);
         break;
     default:
@@ -381,7 +382,7 @@ static void test_measure_when_two_cells_then_both_timed(void **state)
     assert_true(talk.states[2].has_verify);
     assert_int_equal(talk.samples, (3 + 2) * (5 + 1)); /* rounds and warm-up of the job */
     assert_true(talk.peak_bytes > 0);
-    assert_true(talk.busy_ns > 0);
+    assert_true(tsw_usage_measuring(&talk.usage) > 0);
     assert_int_equal(talk.count[TSW_CHILD_FAILED], 0);
     talk_fini(&talk);
 }
