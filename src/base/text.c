@@ -122,6 +122,19 @@ char *tsw_text_format_ns(double ns, char out[32])
     return format_scaled(ns, units, 4, 1000.0, out);
 }
 
+char *tsw_text_format_seconds(double seconds, char out[32])
+{
+    if (!isfinite(seconds))
+        snprintf(out, 32, "?");
+    else if (seconds < 100)
+        snprintf(out, 32, "%.0f s", seconds);
+    else if (seconds < 6000)
+        snprintf(out, 32, "%.0f min", seconds / 60);
+    else
+        snprintf(out, 32, "%.1f h", seconds / 3600);
+    return out;
+}
+
 char *tsw_text_format_bytes(double bytes, char out[32])
 {
     static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB"};

@@ -20,6 +20,8 @@ bool tsw_text_parse_seconds(const char *text, double *seconds_p);
 
 /* "1.3 us", "12.5 ms": three significant digits; returns out. */
 char *tsw_text_format_ns(double ns, char out[32]);
+/* "45 s", "12 min", "3.4 h"; "?" for infinity and NaN; returns out. */
+char *tsw_text_format_seconds(double seconds, char out[32]);
 /* "37.2 KiB": returns out. */
 char *tsw_text_format_bytes(double bytes, char out[32]);
 

@@ -11,6 +11,7 @@ typedef struct {
 
 int tsw_cli_plan(int argc, char **argv);
 int tsw_cli_run(int argc, char **argv); /* collective over the ranks that the launcher started */
+int tsw_cli_watch(int argc, char **argv);
 int tsw_cli_reduce(int argc, char **argv);
 int tsw_cli_show(int argc, char **argv);
 int tsw_cli_merge(int argc, char **argv);

@@ -13,6 +13,7 @@
 static const tsw_cli_command_t commands[] = {
     {"plan", "what a job would run, and what it costs", tsw_cli_plan},
     {"run", "compile, verify and time a job's configs", tsw_cli_run},
+    {"watch", "how far a run is, until it ends", tsw_cli_watch},
     {"reduce", "at most 8 configs per architecture from runs", tsw_cli_reduce},
     {"show", "a row per config of a run", tsw_cli_show},
     {"merge", "one sweep file from runs", tsw_cli_merge},

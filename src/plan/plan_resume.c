@@ -1,7 +1,5 @@
 #include "plan/plan.h"
 
-#include <stdlib.h>
-
 /* A result is final when it is complete and no config is to be tried again. */
 static bool is_final(const tsw_cell_result_t *result)
 {
@@ -37,29 +35,11 @@ static bool covers(const tsw_plan_t *plan, const tsw_cell_t *cell, const tsw_cel
     return true;
 }
 
-/* First cell of the (canonical, so sorted) dataset with a key; cell_count: none. */
-static size_t find_cell(const tsw_dataset_t *dataset, tsw_key_t key)
-{
-    size_t low = 0;
-    size_t high = dataset->cell_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (tsw_key_compare(dataset->cells[middle].key, key) < 0)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < dataset->cell_count && tsw_key_equal(dataset->cells[low].key, key)
-               ? low
-               : dataset->cell_count;
-}
-
 void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool *done)
 {
     for (size_t i = 0; i < plan->cell_count; i++) {
         const tsw_cell_t *cell = &plan->cells[i];
-        size_t at = find_cell(dataset, cell->key);
-        done[i] = cell->skip_reason == NULL && at < dataset->cell_count &&
-                  covers(plan, cell, &dataset->cells[at]);
+        const tsw_cell_result_t *result = tsw_dataset_find(dataset, cell->key);
+        done[i] = cell->skip_reason == NULL && result != NULL && covers(plan, cell, result);
     }
 }

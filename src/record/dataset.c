@@ -249,6 +249,21 @@ static void hash_cell(tsw_hash_t *hash, const tsw_cell_result_t *cell)
         hash_record(hash, &cell->records[i], cell->config_texts[i]);
 }
 
+const tsw_cell_result_t *tsw_dataset_find(const tsw_dataset_t *dataset, tsw_key_t key)
+{
+    size_t low = 0;
+    size_t high = dataset->cell_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tsw_key_compare(dataset->cells[middle].key, key) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool there = low < dataset->cell_count && tsw_key_equal(dataset->cells[low].key, key);
+    return there ? &dataset->cells[low] : NULL;
+}
+
 tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, tsw_err_t *err)
 {
     tsw_hash_t *hash = tsw_hash_new();

@@ -47,6 +47,8 @@ tsw_status_t tsw_dataset_add(tsw_dataset_t *dataset, tsw_cell_result_t *cell, ts
  * records by config index. Cells without a complete attempt keep their newest partial one,
  * complete == 0. */
 void tsw_dataset_canonicalise(tsw_dataset_t *dataset);
+/* A cell of a canonical dataset by its key; borrowed. NULL: it is not there. */
+const tsw_cell_result_t *tsw_dataset_find(const tsw_dataset_t *dataset, tsw_key_t key);
 /* Digest over everything that a reduction reads; never host, rank, GPU serial or time of day. The
  * dataset must be canonical. */
 tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, tsw_err_t *err);

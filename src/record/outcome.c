@@ -36,3 +36,22 @@ bool tsw_outcome_again(tsw_outcome_t outcome)
 {
     return is_known(outcome) && outcomes[outcome].again;
 }
+
+bool tsw_outcome_is_usable(tsw_outcome_t outcome)
+{
+    return outcome == TSW_OUTCOME_OK || outcome == TSW_OUTCOME_COMPILED;
+}
+
+bool tsw_outcome_is_fault(tsw_outcome_t outcome)
+{
+    switch (outcome) {
+    case TSW_OUTCOME_OK:
+    case TSW_OUTCOME_COMPILED:
+    case TSW_OUTCOME_ALIAS:
+    case TSW_OUTCOME_INTERRUPTED:
+    case TSW_OUTCOME_SKIPPED:
+        return false;
+    default:
+        return true;
+    }
+}

@@ -34,5 +34,8 @@ typedef enum {
 const char *tsw_outcome_name(tsw_outcome_t outcome); /* "?" outside the list */
 bool tsw_outcome_parse(const char *name, tsw_outcome_t *outcome_p);
 bool tsw_outcome_again(tsw_outcome_t outcome);
+bool tsw_outcome_is_usable(tsw_outcome_t outcome); /* ok, compiled */
+/* Something is wrong with the config; not: nothing is known of it. */
+bool tsw_outcome_is_fault(tsw_outcome_t outcome);
 
 #endif

@@ -43,9 +43,10 @@ static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
         tsw_run_check_folder,    tsw_run_read_fills,     tsw_run_share_snapshot,
         tsw_run_make_plan,       tsw_run_choose_device,  tsw_run_share_recorded,
         tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
-        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_open_folder,
-        tsw_run_share_attempt,   tsw_run_open_segments,  tsw_run_store_skipped,
-        tsw_run_builds_init,     tsw_run_lane_init,      tsw_run_coord_init,
+        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_tally_init,
+        tsw_run_open_folder,     tsw_run_share_attempt,  tsw_run_open_segments,
+        tsw_run_store_skipped,   tsw_run_builds_init,    tsw_run_lane_init,
+        tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
@@ -81,8 +82,8 @@ static void run_fini(tsw_run_t *run)
     tsw_free(run->toolchain_text);
     tsw_free(run->spec.scenario);
     tsw_free(run->hellos);
-    tsw_free(run->busy);
     tsw_free(run->retired);
+    tsw_run_tally_fini(run);
     tsw_free(run->done);
     tsw_plan_free(run->plan);
     tsw_job_free(run->job);

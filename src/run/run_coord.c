@@ -21,9 +21,8 @@ tsw_status_t tsw_run_coord_init(tsw_run_t *run, tsw_err_t *err)
     tsw_status_t status =
         tsw_coord_new(run->plan, run->done, ranks, (size_t)run->size, &run->coord, err);
     tsw_free(ranks);
-    run->busy = tsw_calloc((size_t)run->size, sizeof(*run->busy));
     run->retired = tsw_calloc((size_t)run->size, sizeof(*run->retired));
-    if (status == TSW_OK && (run->busy == NULL || run->retired == NULL))
+    if (status == TSW_OK && run->retired == NULL)
         status = tsw_err_nomem(err);
     return status;
 }
@@ -138,10 +137,10 @@ static tsw_status_t on_cell_done(tsw_run_t *run, uint32_t from, const uint8_t *b
     tsw_msg_cell_done_t msg;
     tsw_status_t status = tsw_get_msg_cell_done(body, size, &msg, err);
     if (status == TSW_OK)
-        run->busy[from] = msg;
-    if (status == TSW_OK)
         status = tsw_coord_cell_done(run->coord, from, msg.cell, msg.attempt, msg.usable,
                                      &run->coord_actions, err);
+    if (status == TSW_OK)
+        tsw_run_tally_cell(run, from, &msg);
     return status;
 }
 

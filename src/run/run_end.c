@@ -12,10 +12,11 @@ double tsw_run_busy_ratio(const tsw_run_t *run)
 {
     double sum = 0;
     int count = 0;
-    for (int i = 0; run->busy != NULL && i < run->size; i++) {
-        if (run->busy[i].wall_ns == 0)
+    for (int i = 0; run->members != NULL && i < run->size; i++) {
+        const tsw_run_member_t *member = &run->members[i];
+        if (member->wall_ns == 0)
             continue;
-        sum += (double)run->busy[i].busy_ns / (double)run->busy[i].wall_ns;
+        sum += (double)member->busy_ns / (double)member->wall_ns;
         count++;
     }
     /* Simulated time is no share of real time. */
@@ -30,22 +31,11 @@ static void count_cell(const tsw_cell_result_t *cell, tsw_run_summary_t *summary
 {
     size_t usable = 0, skipped = 0;
     for (size_t i = 0; i < cell->record_count; i++) {
-        switch (cell->records[i].outcome) {
-        case TSW_OUTCOME_OK:
-        case TSW_OUTCOME_COMPILED:
-            usable++;
-            break;
-        case TSW_OUTCOME_ALIAS:
-            summary->configs_alias++;
-            break;
-        case TSW_OUTCOME_SKIPPED:
-            skipped++;
-            break;
-        case TSW_OUTCOME_INTERRUPTED:
-            break;
-        default:
-            summary->configs_failed++;
-        }
+        tsw_outcome_t outcome = cell->records[i].outcome;
+        usable += tsw_outcome_is_usable(outcome);
+        skipped += outcome == TSW_OUTCOME_SKIPPED;
+        summary->configs_alias += outcome == TSW_OUTCOME_ALIAS;
+        summary->configs_failed += tsw_outcome_is_fault(outcome);
     }
     summary->configs += cell->record_count;
     summary->configs_ok += usable;
@@ -173,7 +163,7 @@ tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary
         status = conclude(run, &summary, err);
     status = tsw_comm_agree(run->comm, status, err);
     if (run->rank == 0)
-        tsw_run_progress_end(run, end_state(status, &summary));
+        tsw_run_progress_end(run, end_state(status, &summary), status == TSW_OK ? NULL : err);
     if (status == TSW_OK)
         *summary_p = summary;
     return status;

@@ -88,8 +88,8 @@ static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
 static void mark_skipped(const tsw_plan_t *plan, const tsw_dataset_t *before, bool *done)
 {
     for (size_t i = 0; i < plan->cell_count; i++) {
-        for (size_t k = 0; plan->cells[i].skip_reason != NULL && k < before->cell_count; k++)
-            done[i] = done[i] || tsw_key_equal(before->cells[k].key, plan->cells[i].key);
+        if (plan->cells[i].skip_reason != NULL)
+            done[i] = tsw_dataset_find(before, plan->cells[i].key) != NULL;
     }
 }
 
@@ -120,6 +120,7 @@ static tsw_status_t resume(tsw_run_t *run, tsw_err_t *err)
     if (status == TSW_OK) {
         tsw_plan_resume(run->plan, &before, run->done);
         mark_skipped(run->plan, &before, run->done);
+        tsw_run_tally_before(run, &before);
     }
     tsw_free(skipped);
     tsw_dataset_fini(&before);

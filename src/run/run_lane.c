@@ -47,16 +47,6 @@ void tsw_run_seal(tsw_run_t *run)
         tsw_run_fail(run, status, &err);
 }
 
-static bool is_usable(const tsw_cell_result_t *result)
-{
-    for (size_t i = 0; i < result->record_count; i++) {
-        tsw_outcome_t outcome = result->records[i].outcome;
-        if (outcome == TSW_OUTCOME_OK || outcome == TSW_OUTCOME_COMPILED)
-            return true;
-    }
-    return false;
-}
-
 static uint64_t release_held(tsw_run_t *run, uint32_t cell)
 {
     for (size_t i = 0; i < run->held_count; i++) {
@@ -72,12 +62,13 @@ static uint64_t release_held(tsw_run_t *run, uint32_t cell)
     return 0;
 }
 
-static void tell_done(tsw_run_t *run, const tsw_lane_action_t *action, bool usable)
+static void tell_done(tsw_run_t *run, const tsw_lane_action_t *action, tsw_run_verdict_t verdict)
 {
     tsw_msg_cell_done_t msg = {
         .cell = action->cell,
         .attempt = action->attempt,
-        .usable = usable,
+        .usable = verdict.usable,
+        .configs_failed = verdict.configs_failed,
         .busy_ns = run->busy_ns,
         .wall_ns = run->first_cell_ns != 0 ? tsw_clock_now_ns() - run->first_cell_ns : 0};
     tsw_buf_t body = TSW_BUF_INIT;
@@ -96,14 +87,14 @@ static void store_cell(tsw_run_t *run, const tsw_lane_action_t *action)
     result.attempt = run->attempt;
     run->busy_ns += result.busy_ns;
     bool complete = result.complete != 0;
-    bool usable = is_usable(&result);
+    tsw_run_verdict_t verdict = tsw_run_verdict_of(&result);
     tsw_err_t err = TSW_ERR_INIT;
     tsw_status_t status = tsw_segments_add(run->segments, &result, &err);
     tsw_cell_result_fini(&result);
     if (status != TSW_OK)
         tsw_run_fail(run, status, &err);
     else if (complete)
-        tell_done(run, action, usable);
+        tell_done(run, action, verdict);
 }
 
 static void give_back(tsw_run_t *run, const tsw_lane_action_t *action)

@@ -1,6 +1,7 @@
 /* How far the run is: status.json, and a bar or a line per minute on standard error. */
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "run/run_state.h"
 
 #include <math.h>
@@ -17,6 +18,8 @@
 typedef struct {
     tsw_coord_progress_t coord;
     size_t cells_todo;        /* that are not skipped */
+    tsw_run_tally_t tally;    /* of all attempts */
+    double cells_per_min;     /* in this attempt */
     double share;             /* of the expected cost, 0..1 */
     double elapsed_s, left_s; /* left: NAN when unknown */
 } view_t;
@@ -26,73 +29,35 @@ static view_t look(const tsw_run_t *run)
     view_t view = {.coord = tsw_coord_progress(run->coord)};
     view.cells_todo = view.coord.cells_total - view.coord.cells_skipped;
     view.elapsed_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
+    view.tally = tsw_run_tally_all(run);
+    view.cells_per_min = tsw_run_cells_per_min(run, view.elapsed_s);
     if (view.coord.cost_total_ns > 0)
         view.share = view.coord.cost_done_ns / view.coord.cost_total_ns;
     else if (view.cells_todo > 0)
         view.share = (double)view.coord.cells_done / (double)view.cells_todo;
-    view.left_s = view.share > 0 ? view.elapsed_s * (1 - view.share) / view.share : NAN;
+    double gained = view.share - run->progress.share_before;
+    view.left_s = gained > 0 ? view.elapsed_s * (1 - view.share) / gained : NAN;
     return view;
 }
 
-/* An unknown number is null. */
-static void write_status(tsw_run_t *run, const view_t *view, const char *state)
+static void write_status(const tsw_run_t *run, const view_t *view, const char *state,
+                         const tsw_err_t *err)
 {
-    tsw_buf_t json = TSW_BUF_INIT;
-    char left[32] = "null";
-    char now[32];
-    if (isfinite(view->left_s))
-        snprintf(left, sizeof(left), "%.1f", view->left_s);
-    tsw_buf_printf(&json, "{\n  \"state\": \"%s\",\n  \"attempt\": %u,\n  \"ranks\": %d,\n", state,
-                   run->attempt, run->size);
-    tsw_buf_printf(&json, "  \"mode\": \"%s\",\n", run->meta.mode);
-    tsw_buf_printf(&json,
-                   "  \"cells\": {\"total\": %zu, \"done\": %zu, \"failed\": %zu, "
-                   "\"skipped\": %zu, \"leased\": %zu, \"unreachable\": %zu},\n",
-                   view->coord.cells_total, view->coord.cells_done, view->coord.cells_failed,
-                   view->coord.cells_skipped, view->coord.cells_leased,
-                   tsw_coord_unreachable(run->coord));
-    tsw_buf_printf(&json, "  \"builds\": {\"total\": %zu, \"done\": %zu},\n",
-                   view->coord.builds_total, view->coord.builds_done);
-    tsw_buf_append_text(&json, "  \"retired\": ");
-    tsw_run_put_retired(run, &json);
-    tsw_buf_append_text(&json, ",\n");
-    tsw_buf_printf(&json,
-                   "  \"done_ratio\": %.4f,\n  \"elapsed_s\": %.1f,\n  \"left_s\": %s,\n"
-                   "  \"gpu_busy_ratio\": %.4f,\n  \"updated\": \"%s\"\n}\n",
-                   view->share, view->elapsed_s, left, tsw_run_busy_ratio(run),
-                   tsw_clock_format_utc(tsw_clock_wall_ns(), now));
-    char *path = tsw_path_join(run->options->run_dir, "status.json");
-    tsw_err_t err = TSW_ERR_INIT;
-    /* Of use to people only: its loss must not stop the run. */
-    if (path == NULL || !tsw_buf_ok(&json))
-        tsw_log(TSW_LOG_WARN, "status.json: out of memory");
-    else if (tsw_file_write_atomic(path, json.data, json.size, &err) != TSW_OK)
-        tsw_log(TSW_LOG_WARN, "status.json: %s", err.text);
-    tsw_free(path);
-    tsw_buf_fini(&json);
-}
-
-static void format_left(double left_s, char *out, size_t size)
-{
-    if (!isfinite(left_s))
-        snprintf(out, size, "?");
-    else if (left_s < 100)
-        snprintf(out, size, "%.0f s", left_s);
-    else if (left_s < 6000)
-        snprintf(out, size, "%.0f min", left_s / 60);
-    else
-        snprintf(out, size, "%.1f h", left_s / 3600);
+    tsw_run_status_t status = {.state = state,
+                               .err = err,
+                               .done_ratio = view->share,
+                               .elapsed_s = view->elapsed_s,
+                               .left_s = view->left_s};
+    tsw_run_status_write(run, &status);
 }
 
 static void format_line(const view_t *view, char *out, size_t size)
 {
     char left[32];
-    format_left(view->left_s, left, sizeof(left));
-    double per_minute =
-        view->elapsed_s > 0 ? (double)view->coord.cells_done * 60 / view->elapsed_s : 0;
+    tsw_text_format_seconds(view->left_s, left);
     snprintf(out, size, "cells %zu/%zu, %zu failed, builds %zu/%zu, %.1f cells/min, left %s",
-             view->coord.cells_done, view->cells_todo, view->coord.cells_failed,
-             view->coord.builds_done, view->coord.builds_total, per_minute, left);
+             view->coord.cells_done, view->cells_todo, view->tally.cells_failed,
+             view->coord.builds_done, view->coord.builds_total, view->cells_per_min, left);
 }
 
 static void draw_bar(const view_t *view)
@@ -127,6 +92,7 @@ void tsw_run_progress_start(tsw_run_t *run)
     uint64_t now = tsw_clock_now_ns();
     progress->start_ns = now;
     progress->next_status_ns = now;
+    progress->share_before = look(run).share;
     progress->bar = run->options->progress && can_draw();
     progress->next_line_ns = now + (progress->bar ? BAR_EVERY_NS : LINE_EVERY_NS);
     if (progress->bar)
@@ -152,13 +118,13 @@ bool tsw_run_progress_tick(tsw_run_t *run)
         progress->next_line_ns = now + LINE_EVERY_NS;
     }
     if (status_due) {
-        write_status(run, &view, run->draining ? "draining" : "running");
+        write_status(run, &view, run->draining ? "draining" : "running", NULL);
         progress->next_status_ns = now + STATUS_EVERY_NS;
     }
     return status_due;
 }
 
-void tsw_run_progress_end(tsw_run_t *run, const char *state)
+void tsw_run_progress_end(tsw_run_t *run, const char *state, const tsw_err_t *err)
 {
     if (run->progress.bar) {
         fprintf(stderr, "\r\033[K");
@@ -169,5 +135,5 @@ void tsw_run_progress_end(tsw_run_t *run, const char *state)
         return;
     view_t view = look(run);
     view.left_s = strcmp(state, "done") == 0 ? 0 : view.left_s;
-    write_status(run, &view, state);
+    write_status(run, &view, state, err);
 }

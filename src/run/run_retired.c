@@ -51,6 +51,14 @@ void tsw_run_note_retired(tsw_run_t *run, int rank, const char *reason)
         tsw_log(TSW_LOG_WARN, "%s: %s", file_name, err.text);
 }
 
+bool tsw_run_is_retired(const tsw_run_t *run, int rank)
+{
+    for (size_t i = 0; i < run->retired_count; i++)
+        if (run->retired[i].rank == rank)
+            return true;
+    return false;
+}
+
 void tsw_run_put_retired(const tsw_run_t *run, tsw_buf_t *json)
 {
     tsw_buf_append_text(json, "[");

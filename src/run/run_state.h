@@ -58,8 +58,34 @@ typedef struct {
 
 typedef struct {
     uint64_t start_ns, next_line_ns, next_status_ns;
-    bool bar; /* a bar is on the terminal */
+    double share_before; /* of the cost, done by earlier attempts */
+    bool bar;            /* a bar is on the terminal */
 } tsw_run_progress_t;
+
+/* What the records of a cell say, without them. */
+typedef struct {
+    bool usable;
+    uint32_t configs_failed;
+} tsw_run_verdict_t;
+
+/* Done cells, of an arch or by a rank. */
+typedef struct {
+    size_t cells, cells_failed; /* failed: nothing usable */
+    size_t configs, configs_failed;
+} tsw_run_tally_t;
+
+/* Rank 0's view of a rank. */
+typedef struct {
+    uint32_t node;         /* the first rank on its machine */
+    tsw_run_tally_t tally; /* of this attempt */
+    uint64_t busy_ns, wall_ns;
+} tsw_run_member_t;
+
+/* Rank 0's view of an arch: earlier attempts count too. */
+typedef struct {
+    size_t cells, configs; /* to do: but the skipped ones */
+    tsw_run_tally_t tally;
+} tsw_run_arch_t;
 
 typedef struct {
     tsw_comm_t *comm;
@@ -82,7 +108,8 @@ typedef struct {
     char node[TSW_NAME_SIZE];
     tsw_run_meta_t meta;
     uint32_t attempt;
-    tsw_msg_cell_done_t *busy; /* rank 0: the newest of each rank */
+    tsw_run_member_t *members; /* rank 0: of each rank */
+    tsw_run_arch_t *archs;     /* rank 0: of each arch of the job */
     bool *done;                /* rank 0: cells that a resume skips */
     tsw_segments_t *segments;
 
@@ -230,16 +257,38 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
                                       uint32_t config_index, uint64_t **ns_p, size_t *count_p,
                                       tsw_err_t *err);
 
+/* ---- run_tally.c: rank 0, but for verdicts ---- */
+tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell);
+tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_tally_fini(tsw_run_t *run);
+/* What earlier attempts left of the cells that are done. */
+void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before);
+void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg);
+void tsw_run_tally_add(tsw_run_tally_t *sum, const tsw_run_tally_t *tally);
+tsw_run_tally_t tsw_run_tally_all(const tsw_run_t *run);
+double tsw_run_cells_per_min(const tsw_run_t *run, double elapsed_s); /* of this attempt */
+
+/* ---- run_status.c: rank 0 ---- */
+typedef struct {
+    const char *state;        /* running, draining, done, stopped, failed */
+    const tsw_err_t *err;     /* failed; else NULL */
+    double done_ratio;        /* of the expected cost, 0..1 */
+    double elapsed_s, left_s; /* of this attempt; left: NAN when unknown */
+} tsw_run_status_t;
+/* Replaces status.json. Of use to people only: its loss is a warning. */
+void tsw_run_status_write(const tsw_run_t *run, const tsw_run_status_t *status);
+
 /* ---- run_progress.c: rank 0 ---- */
 void tsw_run_progress_start(tsw_run_t *run);
 /* True when it wrote status.json: every few seconds. */
 bool tsw_run_progress_tick(tsw_run_t *run);
-/* The last status.json; state: done, stopped, failed, or NULL: leave it. */
-void tsw_run_progress_end(tsw_run_t *run, const char *state);
+/* The last status.json; state: done, stopped, failed, or NULL: leave it. err: why it failed. */
+void tsw_run_progress_end(tsw_run_t *run, const char *state, const tsw_err_t *err);
 
 /* ---- run_retired.c: rank 0 ---- */
 /* The GPU of a rank is not used any more: into the log, status.json and RUN/retired.txt. */
 void tsw_run_note_retired(tsw_run_t *run, int rank, const char *reason);
+bool tsw_run_is_retired(const tsw_run_t *run, int rank);
 /* Appends "[{"rank": ..}, ..]". */
 void tsw_run_put_retired(const tsw_run_t *run, tsw_buf_t *json);
 /* What RUN/retired.txt says, of all attempts, a line each; "" when no GPU was. Heap. */

@@ -91,6 +91,7 @@ void tsw_put_msg_cell_done(tsw_buf_t *out, const tsw_msg_cell_done_t *msg)
     tsw_put_u32(out, msg->cell);
     tsw_put_u32(out, msg->attempt);
     tsw_put_u8(out, msg->usable);
+    tsw_put_u32(out, msg->configs_failed);
     tsw_put_u64(out, msg->busy_ns);
     tsw_put_u64(out, msg->wall_ns);
 }
@@ -102,6 +103,7 @@ tsw_status_t tsw_get_msg_cell_done(const void *body, size_t size, tsw_msg_cell_d
     msg_p->cell = tsw_get_u32(&in);
     msg_p->attempt = tsw_get_u32(&in);
     msg_p->usable = tsw_get_u8(&in) != 0;
+    msg_p->configs_failed = tsw_get_u32(&in);
     msg_p->busy_ns = tsw_get_u64(&in);
     msg_p->wall_ns = tsw_get_u64(&in);
     return tsw_msg_done(&in, "cell done", err);

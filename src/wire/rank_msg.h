@@ -64,9 +64,10 @@ tsw_status_t tsw_get_msg_artifacts(const void *body, size_t size, tsw_msg_artifa
 typedef struct {
     uint32_t cell;
     uint32_t attempt;
-    bool usable;      /* at least one config is ok */
-    uint64_t busy_ns; /* device time */
-    uint64_t wall_ns; /* since the rank began its first cell */
+    bool usable;             /* at least one config is ok */
+    uint32_t configs_failed; /* of the cell */
+    uint64_t busy_ns;        /* device time of the rank's cells so far */
+    uint64_t wall_ns;        /* since the rank began its first cell */
 } tsw_msg_cell_done_t;
 
 void tsw_put_msg_cell_done(tsw_buf_t *out, const tsw_msg_cell_done_t *msg);

@@ -86,6 +86,16 @@ static void test_seconds_when_with_unit_then_scaled(void **state)
     assert_false(tsw_text_parse_seconds("11111111111111111111111111111111111", &s));
 }
 
+static void test_format_when_seconds_then_in_a_fitting_unit(void **state)
+{
+    (void)state;
+    char text[32];
+    assert_string_equal(tsw_text_format_seconds(45.4, text), "45 s");
+    assert_string_equal(tsw_text_format_seconds(720, text), "12 min");
+    assert_string_equal(tsw_text_format_seconds(12240, text), "3.4 h");
+    assert_string_equal(tsw_text_format_seconds((double)NAN, text), "?");
+}
+
 static void test_format_when_scaled_then_three_digits(void **state)
 {
     (void)state;
@@ -116,6 +126,7 @@ int main(void)
         cmocka_unit_test(test_i64_when_anything_else_then_refused_and_untouched),
         cmocka_unit_test(test_f64_when_not_finite_decimal_then_refused),
         cmocka_unit_test(test_seconds_when_with_unit_then_scaled),
+        cmocka_unit_test(test_format_when_seconds_then_in_a_fitting_unit),
         cmocka_unit_test(test_format_when_scaled_then_three_digits),
         cmocka_unit_test(test_ends_when_longer_than_text_then_false),
     };

@@ -79,6 +79,20 @@ static void test_canonicalise_prefers_an_attempt_without_again(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+static void test_find_when_there_then_it_else_null(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = tsw_make_dataset(&small);
+    tsw_dataset_canonicalise(&dataset);
+    for (size_t i = 0; i < dataset.cell_count; i++)
+        assert_ptr_equal(tsw_dataset_find(&dataset, dataset.cells[i].key), &dataset.cells[i]);
+    assert_null(tsw_dataset_find(&dataset, tsw_key_of("another", 7)));
+    dataset.cell_count = 0;
+    assert_null(tsw_dataset_find(&dataset, dataset.cells[0].key));
+    dataset.cell_count = small.cells;
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_canonicalise_forgets_the_order_of_arrival(void **state)
 {
     (void)state;
@@ -205,6 +219,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_canonicalise_keeps_the_right_attempt),
         cmocka_unit_test(test_canonicalise_prefers_an_attempt_without_again),
+        cmocka_unit_test(test_find_when_there_then_it_else_null),
         cmocka_unit_test(test_canonicalise_forgets_the_order_of_arrival),
         cmocka_unit_test(test_canonicalise_sorts_records),
         cmocka_unit_test(test_canonicalise_of_nothing),

@@ -47,12 +47,26 @@ static void test_again_is_for_causes_outside_the_config(void **state)
     assert_false(tsw_outcome_again(TSW_OUTCOME_WRONG_RESULT));
 }
 
+static void test_usable_and_fault_exclude_each_other(void **state)
+{
+    (void)state;
+    for (int i = 0; i < TSW_OUTCOME_COUNT; i++) {
+        tsw_outcome_t outcome = (tsw_outcome_t)i;
+        assert_false(tsw_outcome_is_usable(outcome) && tsw_outcome_is_fault(outcome));
+    }
+    assert_true(tsw_outcome_is_usable(TSW_OUTCOME_COMPILED));
+    assert_true(tsw_outcome_is_fault(TSW_OUTCOME_SUSPECT));
+    assert_false(tsw_outcome_is_fault(TSW_OUTCOME_ALIAS));
+    assert_false(tsw_outcome_is_fault(TSW_OUTCOME_INTERRUPTED));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_round_trip),
         cmocka_unit_test(test_stored_values_stay),
         cmocka_unit_test(test_unknown_is_refused),
+        cmocka_unit_test(test_usable_and_fault_exclude_each_other),
         cmocka_unit_test(test_again_is_for_causes_outside_the_config),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

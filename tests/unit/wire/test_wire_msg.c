@@ -343,7 +343,8 @@ static tsw_status_t check_artifacts(const void *body, size_t size, tsw_err_t *er
 
 static void fill_cell_done(tsw_buf_t *out)
 {
-    tsw_msg_cell_done_t msg = {.cell = 5, .attempt = 1, .usable = true, .busy_ns = 8, .wall_ns = 9};
+    tsw_msg_cell_done_t msg = {
+        .cell = 5, .attempt = 1, .usable = true, .configs_failed = 7, .busy_ns = 8, .wall_ns = 9};
     tsw_put_msg_cell_done(out, &msg);
 }
 
@@ -354,6 +355,7 @@ static tsw_status_t check_cell_done(const void *body, size_t size, tsw_err_t *er
     if (status == TSW_OK) {
         assert_int_equal(msg.cell, 5);
         assert_true(msg.usable);
+        assert_int_equal(msg.configs_failed, 7);
         assert_int_equal(msg.wall_ns, 9);
     }
     return status;

@@ -1,0 +1,93 @@
+/* What is done, counted by arch and by rank: for status.json. */
+#include "run/run_state.h"
+
+tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell)
+{
+    tsw_run_verdict_t verdict = {.usable = false};
+    for (size_t i = 0; i < cell->record_count; i++) {
+        verdict.usable = verdict.usable || tsw_outcome_is_usable(cell->records[i].outcome);
+        verdict.configs_failed += tsw_outcome_is_fault(cell->records[i].outcome);
+    }
+    return verdict;
+}
+
+tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err)
+{
+    if (run->rank != 0)
+        return TSW_OK;
+    run->members = tsw_calloc((size_t)run->size, sizeof(*run->members));
+    run->archs = tsw_calloc(run->job->arch_count, sizeof(*run->archs));
+    if (run->members == NULL || run->archs == NULL)
+        return tsw_err_nomem(err);
+    for (int r = 0; r < run->size; r++)
+        run->members[r].node = tsw_run_node_of(run, r);
+    for (size_t i = 0; i < run->plan->cell_count; i++) {
+        const tsw_cell_t *cell = &run->plan->cells[i];
+        if (cell->skip_reason != NULL)
+            continue;
+        run->archs[cell->arch_index].cells++;
+        run->archs[cell->arch_index].configs += cell->config_count;
+    }
+    return TSW_OK;
+}
+
+void tsw_run_tally_fini(tsw_run_t *run)
+{
+    tsw_free(run->members);
+    tsw_free(run->archs);
+}
+
+static void count(tsw_run_tally_t *tally, const tsw_cell_t *cell, tsw_run_verdict_t verdict)
+{
+    tally->cells++;
+    tally->cells_failed += !verdict.usable;
+    tally->configs += cell->config_count;
+    tally->configs_failed += verdict.configs_failed;
+}
+
+void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before)
+{
+    for (size_t i = 0; i < run->plan->cell_count; i++) {
+        const tsw_cell_t *cell = &run->plan->cells[i];
+        const tsw_cell_result_t *result = NULL;
+        if (run->done[i] && cell->skip_reason == NULL)
+            result = tsw_dataset_find(before, cell->key);
+        if (result != NULL)
+            count(&run->archs[cell->arch_index].tally, cell, tsw_run_verdict_of(result));
+    }
+}
+
+void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg)
+{
+    const tsw_cell_t *cell = &run->plan->cells[msg->cell];
+    tsw_run_member_t *member = &run->members[rank];
+    tsw_run_verdict_t verdict = {msg->usable, msg->configs_failed};
+    count(&run->archs[cell->arch_index].tally, cell, verdict);
+    count(&member->tally, cell, verdict);
+    member->busy_ns = msg->busy_ns;
+    member->wall_ns = msg->wall_ns;
+}
+
+void tsw_run_tally_add(tsw_run_tally_t *sum, const tsw_run_tally_t *tally)
+{
+    sum->cells += tally->cells;
+    sum->cells_failed += tally->cells_failed;
+    sum->configs += tally->configs;
+    sum->configs_failed += tally->configs_failed;
+}
+
+tsw_run_tally_t tsw_run_tally_all(const tsw_run_t *run)
+{
+    tsw_run_tally_t sum = {0};
+    for (size_t i = 0; i < run->job->arch_count; i++)
+        tsw_run_tally_add(&sum, &run->archs[i].tally);
+    return sum;
+}
+
+double tsw_run_cells_per_min(const tsw_run_t *run, double elapsed_s)
+{
+    size_t cells = 0;
+    for (int i = 0; i < run->size; i++)
+        cells += run->members[i].tally.cells;
+    return elapsed_s > 0 ? (double)cells * 60 / elapsed_s : 0;
+}
