@@ -20,6 +20,7 @@ static const tsw_cli_command_t commands[] = {
     {"check", "validate a run, a sweep file or a table", tsw_cli_check},
     {"verify", "one pack, one shape: is a config right?", tsw_cli_verify},
     {"bench", "one pack, one shape: how fast is a config?", tsw_cli_bench},
+    {"lint", "what packs and tables have against the rules", tsw_cli_lint},
     {"devices", "what is here, and what is missing", tsw_cli_devices},
     {"calibrate", "what this GPU is like for measuring", tsw_cli_calibrate},
 };

@@ -50,8 +50,13 @@ static void free_space(tsw_pack_t *pack)
         tsw_free(pack->constraints[i].expr.text);
         tsw_free(pack->constraints[i].reason);
     }
+    for (size_t i = 0; i < pack->exception_count; i++) {
+        tsw_free(pack->exceptions[i].rule);
+        tsw_free(pack->exceptions[i].reason);
+    }
     tsw_free(pack->lists);
     tsw_free(pack->constraints);
+    tsw_free(pack->exceptions);
 }
 
 void tsw_pack_free(tsw_pack_t *pack)

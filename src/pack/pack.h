@@ -90,7 +90,16 @@ typedef struct {
     char *source;    /* where the list comes from */
     tsw_config_row_t *rows;
     size_t row_count;
+    tsw_place_t place; /* of its key */
 } tsw_config_list_t;
+
+/* A rule of the lint that the pack breaks for a reason. */
+typedef struct {
+    char *rule;      /* its name */
+    tsw_arch_t arch; /* 0: on all archs */
+    char *reason;
+    tsw_place_t place;
+} tsw_exception_t;
 
 typedef struct {
     char *name;
@@ -141,12 +150,18 @@ typedef struct {
     char **options; /* extra compile options */
     size_t option_count;
     int64_t baseline[TSW_KNOB_MAX];
+    tsw_place_t baseline_place;
+    tsw_place_t template_place;
+    tsw_place_t hints_place; /* of the whole file where there are no hints */
     tsw_config_list_t *lists;
     size_t list_count;
+    tsw_place_t lists_place;
     tsw_constraint_t *constraints;
     size_t constraint_count;
     tsw_tolerance_t *tolerances;
     size_t tolerance_count;
+    tsw_exception_t *exceptions;
+    size_t exception_count;
     bool separate_tables; /* at most 8 configs per dtype and flags instead of over all of them */
     int64_t max_elements; /* of the largest buffer */
     tsw_fileset_t files;  /* the whole folder; kernel.yaml among them */

@@ -460,12 +460,14 @@ static tsw_status_t fill_lists(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err
     const tsw_node_t *value = NULL;
     if (lists.node->count == 0)
         return tsw_place_err(err, TSW_ERR_INPUT, lists.node->place, "there is no list of configs");
+    pack->lists_place = lists.node->place;
     pack->lists = tsw_calloc(lists.node->count, sizeof(*pack->lists));
     if (pack->lists == NULL)
         return tsw_err_nomem(err);
     for (size_t cursor = 0; tsw_view_next(lists, &cursor, &arch, &value);) {
         tsw_config_list_t *list = &pack->lists[pack->list_count++];
         tsw_view_t item = tsw_view_rest_map(lists, value);
+        list->place = arch->place;
         bool known = tsw_arch_parse(arch->text, &list->arch); /* default stays 0 */
         TSW_ASSERT(known || strcmp(arch->text, "default") == 0);
         tsw_status_t status = tsw_view_copy(item, "source", &list->source, err);
@@ -532,6 +534,29 @@ static tsw_status_t fill_tolerances(tsw_pack_t *pack, tsw_view_t view, tsw_err_t
     return TSW_OK;
 }
 
+static tsw_status_t fill_exceptions(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
+{
+    size_t count = tsw_view_count(view, "exceptions");
+    pack->exceptions = tsw_calloc(count, sizeof(*pack->exceptions));
+    if (pack->exceptions == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        tsw_view_t item = tsw_view_item(view, "exceptions", i);
+        tsw_exception_t *exception = &pack->exceptions[pack->exception_count++];
+        exception->place = item.node->place;
+        if (tsw_view_has(item, "arch")) {
+            bool known = tsw_arch_parse(tsw_view_text(item, "arch"), &exception->arch);
+            TSW_ASSERT(known);
+        }
+        tsw_status_t status = tsw_view_copy(item, "rule", &exception->rule, err);
+        if (status == TSW_OK)
+            status = tsw_view_copy(item, "reason", &exception->reason, err);
+        if (status != TSW_OK)
+            return status;
+    }
+    return TSW_OK;
+}
+
 static tsw_status_t fill_options(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
 {
     const tsw_node_t *options = tsw_view_node(view, "options");
@@ -543,6 +568,9 @@ static tsw_status_t fill_head(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
     pack->template_id =
         (tsw_template_t)(TSW_TEMPLATE_T1_ELEMENTWISE + tsw_view_word(view, "template"));
     pack->class_id = (tsw_class_t)tsw_view_word(view, "class");
+    pack->template_place = tsw_view_place(view, "template");
+    pack->hints_place = tsw_view_place(view, "hints");
+    pack->baseline_place = tsw_view_place(view, "baseline");
     pack->language = (tsw_language_t)tsw_view_word(view, "language");
     pack->arch_dependent = tsw_view_bool(view, "arch_dependent");
     pack->separate_tables = tsw_view_bool(view, "separate_tables");
@@ -570,8 +598,9 @@ tsw_status_t tsw_pack_fill(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
 {
     /* dims before flags before tunables: each checks its names against those before */
     static tsw_status_t (*const steps[])(tsw_pack_t *, tsw_view_t, tsw_err_t *) = {
-        fill_head,     fill_dims,  fill_flags,       fill_args,       fill_launches, fill_knobs,
-        fill_baseline, fill_lists, fill_constraints, fill_tolerances, fill_options};
+        fill_head,        fill_dims,       fill_flags,      fill_args,
+        fill_launches,    fill_knobs,      fill_baseline,   fill_lists,
+        fill_constraints, fill_tolerances, fill_exceptions, fill_options};
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(steps) / sizeof(steps[0]); i++)
         status = steps[i](pack, view, err);

@@ -233,6 +233,17 @@ static const tsw_map_t tolerances_map = {
 static const tsw_type_t tolerances_type = {
     .kind = TSW_TYPE_MAP, .label = "a map", .map = &tolerances_map};
 
+static const tsw_field_t exception_fields[] = {
+    {"rule", &name_type, true, NULL, "the rule's name, as `tilesweep lint` prints it"},
+    {"arch", &arch_type, false, "all archs", "where it is broken"},
+    {"reason", &text_type, true, NULL, "why, in words; the lint prints it"},
+};
+static const tsw_map_t exception_map = {.title = "exception", FIELDS(exception_fields)};
+static const tsw_type_t exception_type = {
+    .kind = TSW_TYPE_MAP, .label = "a map", .map = &exception_map};
+static const tsw_type_t exceptions_type = {
+    .kind = TSW_TYPE_LIST, .label = "a list of exceptions", .item = &exception_type};
+
 static const tsw_field_t reference_fields[] = {
     {"source", &file_type, true, NULL, "plain CUDA C++, in the pack folder"},
     {"entry", &name_type, true, NULL, "`extern \"C\"` symbol; takes the parameters of the kernel"},
@@ -278,6 +289,8 @@ static const tsw_field_t pack_fields[] = {
     {"constraints", &constraints_type, false, "[]", "filters over configs"},
     {"tolerances", &tolerances_type, false, "{}",
      "how far a result may be off; required for every floating dtype"},
+    {"exceptions", &exceptions_type, false, "[]",
+     "rules of the lint that this pack breaks for a reason ([rules.md](rules.md))"},
     {"separate_tables", &bool_type, false, "false",
      "keep at most 8 configs for each dtype and flags, not for all of them together"},
     {"reference", &reference_type, true, NULL, "a plain kernel that gives the right result"},

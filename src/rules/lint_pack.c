@@ -1,0 +1,201 @@
+/* Rules over a whole kernel.yaml. */
+#include "lint_internal.h"
+
+#include "base/text.h"
+
+#include <string.h>
+#include <strings.h>
+
+#define COUNT_OF(_a) (sizeof(_a) / sizeof((_a)[0]))
+
+void tsw_rule_kind_fits(tsw_lint_ctx_t *c)
+{
+    const tsw_pack_t *pack = c->pack;
+    bool has_matmul = pack->template_id >= TSW_TEMPLATE_T3_MATMUL;
+    if (has_matmul && pack->class_id == TSW_CLASS_MEMORY) {
+        tsw_lint_find(c, pack->template_place,
+                      "template %s is a matmul by kind, whatever its shapes: class memory would "
+                      "take its tiles away",
+                      tsw_template_name(pack->template_id));
+        tsw_lint_fix(c, "write 'class: compute'; shapes of low intensity only order work");
+    }
+}
+
+void tsw_rule_no_num_ctas(tsw_lint_ctx_t *c)
+{
+    int knob = tsw_pack_knob_index(c->pack, "num_ctas");
+    if (c->kind->num_ctas || knob < 0)
+        return;
+    tsw_lint_find(c, c->pack->knobs[knob].place,
+                  "a %s kernel searches num_ctas, though its blocks share no tile", c->kind->name);
+    tsw_lint_fix(c, "take num_ctas out of 'hints', 'baseline' and 'lists'");
+}
+
+void tsw_rule_fixed_block(tsw_lint_ctx_t *c)
+{
+    for (size_t i = 0; !c->kind->tiles && i < c->pack->knob_count; i++) {
+        const tsw_knob_t *knob = &c->pack->knobs[i];
+        if (knob->is_hint)
+            continue;
+        tsw_lint_find(c, knob->place, "a %s kernel searches %s", c->kind->name, knob->name);
+        tsw_lint_fix(c,
+                     "make it a constant of the source; jobs/block-sweep.yaml finds the value for "
+                     "each arch, offline");
+    }
+}
+
+/* Names of what is chosen with the kernel, not with its configs, also where they call it a tile. */
+static bool is_code_choice(const char *name)
+{
+    static const char *const words[] = {"GROUP", "SWAP",  "LATENCY", "TMA",    "WARP",
+                                        "STAGE", "SPLIT", "SUBTILE", "BUFFER", "ORDER"};
+    for (size_t i = 0; i < COUNT_OF(words); i++) {
+        size_t length = strlen(words[i]);
+        for (const char *at = name; *at != '\0'; at++) {
+            if (strncasecmp(at, words[i], length) == 0)
+                return true;
+        }
+    }
+    return false;
+}
+
+void tsw_rule_only_tiles(tsw_lint_ctx_t *c)
+{
+    if (c->pack->language != TSW_LANGUAGE_TILE)
+        return;
+    for (size_t i = 0; i < c->pack->knob_count; i++) {
+        const tsw_knob_t *knob = &c->pack->knobs[i];
+        if (knob->is_hint || (knob->is_tile && !is_code_choice(knob->name)))
+            continue;
+        tsw_lint_find(c, knob->place, "%s is no tile size, and releases tune nothing else",
+                      knob->name);
+        tsw_lint_fix(c, "fix its value in the source; to try values, use a job for research on a "
+                        "copy of the pack, or improve the kernel");
+    }
+}
+
+void tsw_rule_size_guard(tsw_lint_ctx_t *c)
+{
+    const tsw_pack_t *pack = c->pack;
+    for (size_t i = 0; i < pack->knob_count; i++) {
+        const tsw_knob_t *knob = &pack->knobs[i];
+        bool guarded = !knob->is_tile || knob->tiles_dim >= 0;
+        for (size_t k = 0; k < pack->constraint_count; k++)
+            guarded = guarded || tsw_expr_uses(&pack->constraints[k].expr, knob->name);
+        if (guarded)
+            continue;
+        tsw_lint_find(c, knob->place, "nothing keeps %s from exceeding what it tiles", knob->name);
+        tsw_lint_fix(c, "name its dim, '%s: {tiles: DIM}', or write a constraint over it",
+                     knob->name);
+    }
+}
+
+static bool grid_uses(const tsw_pack_t *pack, const char *name)
+{
+    bool uses = false;
+    for (int i = 0; i < 3; i++)
+        uses = uses ||
+               (pack->kernel.grid[i].text != NULL && tsw_expr_uses(&pack->kernel.grid[i], name));
+    return uses;
+}
+
+/* Of the tiles of one dim: several may cut it, as those of queries and of keys do. */
+static bool grid_follows_dim(const tsw_pack_t *pack, size_t dim)
+{
+    bool is_tiled = false;
+    for (size_t i = 0; i < pack->knob_count; i++) {
+        if (pack->knobs[i].tiles_dim != (int)dim)
+            continue;
+        is_tiled = true;
+        if (grid_uses(pack, pack->knobs[i].name))
+            return true;
+    }
+    return !is_tiled;
+}
+
+void tsw_rule_grid_formula(tsw_lint_ctx_t *c)
+{
+    const tsw_pack_t *pack = c->pack;
+    for (size_t d = 0; d < pack->dim_count; d++) {
+        if (!tsw_lint_dim_of_output(pack, d) || grid_follows_dim(pack, d))
+            continue;
+        tsw_lint_find(c, pack->kernel.grid[0].place,
+                      "the grid has no tile of %s, a dim of the output: it cannot cover it for "
+                      "every config",
+                      pack->dims[d]);
+        tsw_lint_fix(c, "use ceildiv(%s, its tile) in 'grid'", pack->dims[d]);
+    }
+}
+
+void tsw_rule_persistent_grid(tsw_lint_ctx_t *c)
+{
+    const tsw_pack_t *pack = c->pack;
+    bool must = pack->template_id == TSW_TEMPLATE_T4_PERSISTENT;
+    bool persistent = grid_uses(pack, "NUM_SM");
+    const char *missing = NULL;
+    if (must && !persistent)
+        missing = "NUM_SM";
+    else if (persistent && tsw_pack_knob_index(pack, "occupancy") >= 0 &&
+             !grid_uses(pack, "occupancy"))
+        missing = "occupancy";
+    else if (persistent && c->kind->num_ctas && tsw_pack_knob_index(pack, "num_ctas") >= 0 &&
+             !grid_uses(pack, "num_ctas"))
+        missing = "num_ctas";
+    if (missing == NULL)
+        return;
+    tsw_lint_find(c, pack->kernel.grid[0].place, "a persistent grid that does not use %s", missing);
+    tsw_lint_fix(c, "%s",
+                 must || tsw_pack_knob_index(pack, "num_ctas") >= 0
+                     ? "write min(NUM_SM // num_ctas, tiles) * occupancy"
+                     : "write min(NUM_SM * occupancy, rows)");
+}
+
+void tsw_rule_math_flags(tsw_lint_ctx_t *c)
+{
+    static const char *const flags[] = {"fast_math", "fast-math", "ftz",
+                                        "prec-div",  "prec-sqrt", "fmad"};
+    for (size_t i = 0; i < c->pack->option_count; i++) {
+        for (size_t k = 0; k < COUNT_OF(flags); k++) {
+            if (strstr(c->pack->options[i], flags[k]) == NULL)
+                continue;
+            tsw_lint_find(c, c->pack->template_place, "option %s changes the arithmetic",
+                          c->pack->options[i]);
+            tsw_lint_fix(c, "make it a pack of its own with tolerances of its own; it is no "
+                            "config");
+            break;
+        }
+    }
+}
+
+static bool is_rule(const char *name)
+{
+    tsw_rule_t rule;
+    for (size_t i = 0; tsw_lint_rule(i, &rule); i++) {
+        if (strcmp(rule.name, name) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_needed(const tsw_lint_t *lint, const tsw_exception_t *exception)
+{
+    for (size_t i = 0; i < lint->count; i++) {
+        if (lint->findings[i].reason == exception->reason)
+            return true;
+    }
+    return false;
+}
+
+void tsw_rule_exceptions(tsw_lint_ctx_t *c)
+{
+    for (size_t i = 0; i < c->pack->exception_count; i++) {
+        const tsw_exception_t *exception = &c->pack->exceptions[i];
+        if (is_needed(c->lint, exception))
+            continue;
+        if (is_rule(exception->rule))
+            tsw_lint_find(c, exception->place, "no exception from %s is needed", exception->rule);
+        else
+            tsw_lint_find(c, exception->place, "there is no rule '%s'", exception->rule);
+        tsw_lint_fix(c, "take it out");
+    }
+}
