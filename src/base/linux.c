@@ -107,6 +107,11 @@ static void limit(int resource, rlim_t soft, rlim_t hard)
     setrlimit(resource, &wanted);
 }
 
+void tsw_process_prompt(void)
+{
+    prctl(PR_SET_TIMERSLACK, 1UL);
+}
+
 void tsw_process_limit(uint64_t cpu_s)
 {
     limit(RLIMIT_CORE, 0, 0);

@@ -28,6 +28,9 @@ bool tsw_process_open_standard(void);
 /* Lower this process's priority, and that of what it starts, by 0..19. */
 void tsw_process_nice(int by);
 
+/* Naps of this thread end on time, not up to 50 us later, when the kernel has gathered some. */
+void tsw_process_prompt(void);
+
 /* No core file of this process, and SIGXCPU after so many seconds of CPU time, KILL 2 s later (0:
  * no limit). A limit that cannot be set is left as it was. May be called between fork and exec. */
 void tsw_process_limit(uint64_t cpu_s);

@@ -32,13 +32,25 @@ typedef struct {
     uint64_t results[TSW_CUDA_RESULTS][TOOL_RESULT_COUNT];
 } tsw_cuda_shared_t;
 
-/* An allocation that nobody uses now, kept for the next who asks: the driver takes its time. */
+/* An allocation. One that is not used any more is kept for the next who asks: the driver takes its
+ * time. */
 typedef struct {
     cu_address_t address; /* 0: none */
     uint64_t bytes;
+    bool is_used;
+    uint64_t turn; /* when it was given back, in a count of these */
 } tsw_cuda_block_t;
 
 #define TSW_CUDA_BLOCKS 64
+
+/* What a tsw_kernel_t of this body is. */
+typedef struct {
+    cu_module_t module;
+    cu_function_t function;
+    tsw_key_t key, entry; /* of the cubin's bytes, of the entry's name */
+    size_t users;         /* 0: kept for the next who asks */
+    uint64_t turn;        /* when it was given back, in a count of these */
+} tsw_cuda_kernel_t;
 
 typedef struct {
     tsw_device_t base;
@@ -66,16 +78,14 @@ typedef struct {
     uint32_t shots;  /* that waves were to run so far */
     uint64_t held, peak;
     tsw_cuda_block_t blocks[TSW_CUDA_BLOCKS];
+    uint64_t block_turn;
+    tsw_cuda_kernel_t **kernels;
+    size_t kernel_count, kernel_capacity, idle_kernels;
+    uint64_t kernel_turn;
     tsw_flush_proof_t proof; /* zero: not made yet */
     tsw_telemetry_t telemetry;
     uint64_t telemetry_ns; /* when it was read; 0: never */
 } tsw_cuda_t;
-
-/* What a tsw_kernel_t of this body is. */
-typedef struct {
-    cu_module_t module;
-    cu_function_t function;
-} tsw_cuda_kernel_t;
 
 /* tsw_cuda_check that also notes a lost context. */
 tsw_status_t tsw_cuda_call(tsw_cuda_t *cuda, cu_result_t result, const char *call, tsw_err_t *err);
@@ -147,6 +157,8 @@ tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t s
                                   const char *entry, const tsw_kernel_model_t *model,
                                   tsw_kernel_t **kernel_p, tsw_err_t *err);
 void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
+/* Unloads modules that nobody uses, down to that many. */
+void tsw_cuda_modules_trim(tsw_cuda_t *cuda, size_t most);
 tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                           tsw_err_t *err);
 tsw_status_t tsw_cuda_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,

@@ -176,6 +176,7 @@ static void release(tsw_cuda_t *cuda)
     }
     if (cuda->tool != NULL)
         tsw_cuda_warn(api, api->module_unload(cuda->tool), "cuModuleUnload");
+    tsw_cuda_modules_trim(cuda, 0);
     (void)tsw_cuda_memory_trim(cuda);
     if (cuda->flush != 0)
         tsw_cuda_warn(api, api->memory_free(cuda->flush), "cuMemFree");
@@ -198,6 +199,9 @@ static void cuda_close(tsw_device_t *dev)
     tsw_nvml_close(cuda->nvml);
     if (!cuda->lost)
         release(cuda);
+    for (size_t i = 0; i < cuda->kernel_count; i++)
+        tsw_free(cuda->kernels[i]);
+    tsw_free(cuda->kernels);
     tsw_free(cuda);
 }
 

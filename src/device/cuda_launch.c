@@ -1,8 +1,7 @@
-/* Kernels: load, queue, wait. */
+/* Kernels: queue, wait. */
 #include "device/cuda_body.h"
 
 #include "base/clock.h"
-#include "base/mem.h"
 
 #include <string.h>
 #include <time.h>
@@ -104,46 +103,6 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
     for (size_t i = 0; i < TOOL_RESULT_COUNT && status == TSW_OK; i++)
         results[i] = cuda->shared->results[0][i];
     return status;
-}
-
-tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
-                                  const char *entry, const tsw_kernel_model_t *model,
-                                  tsw_kernel_t **kernel_p, tsw_err_t *err)
-{
-    tsw_cuda_t *cuda = body(dev);
-    (void)size; /* a cubin knows its own size */
-    (void)model;
-    tsw_status_t status = tsw_cuda_usable(cuda, err);
-    if (status != TSW_OK)
-        return status;
-    tsw_cuda_kernel_t *kernel = tsw_calloc(1, sizeof(*kernel));
-    if (kernel == NULL)
-        return tsw_err_nomem(err);
-    status = tsw_cuda_call(cuda, cuda->api.module_load_data(&kernel->module, cubin),
-                           "cuModuleLoadData", err);
-    if (status == TSW_OK) {
-        status = tsw_cuda_call(
-            cuda, cuda->api.module_get_function(&kernel->function, kernel->module, entry),
-            "cuModuleGetFunction", err);
-        if (status != TSW_OK)
-            tsw_err_wrap(err, "entry %s", entry);
-    }
-    if (status != TSW_OK)
-        tsw_cuda_kernel_unload(dev, (tsw_kernel_t *)kernel);
-    else
-        *kernel_p = (tsw_kernel_t *)kernel;
-    return status;
-}
-
-void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *loaded)
-{
-    tsw_cuda_t *cuda = body(dev);
-    tsw_cuda_kernel_t *kernel = (tsw_cuda_kernel_t *)loaded;
-    if (kernel == NULL)
-        return;
-    if (kernel->module != NULL && !cuda->lost)
-        tsw_cuda_warn(&cuda->api, cuda->api.module_unload(kernel->module), "cuModuleUnload");
-    tsw_free(kernel);
 }
 
 static cu_function_t function_of(const tsw_launch_t *launch)

@@ -15,53 +15,79 @@ static uint64_t round_up(uint64_t value, uint64_t unit)
     return (value + unit - 1) / unit * unit;
 }
 
-uint64_t tsw_cuda_memory_trim(tsw_cuda_t *cuda)
+static void give_to_driver(tsw_cuda_t *cuda, tsw_cuda_block_t *block)
 {
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
-        tsw_cuda_block_t *block = &cuda->blocks[i];
-        if (block->address != 0)
-            tsw_cuda_warn(&cuda->api, cuda->api.memory_free(block->address), "cuMemFree");
-        bytes += block->bytes;
-        *block = (tsw_cuda_block_t){.address = 0};
-    }
-    return bytes;
+    if (!cuda->lost)
+        tsw_cuda_warn(&cuda->api, cuda->api.memory_free(block->address), "cuMemFree");
+    *block = (tsw_cuda_block_t){.address = 0};
 }
 
-/* Blocks of one memory are a little larger than asked for, so that the next cell can use them. */
+/* The kept block whose turn was longest ago; NULL: none is kept. */
+static tsw_cuda_block_t *oldest_kept(tsw_cuda_t *cuda)
+{
+    tsw_cuda_block_t *oldest = NULL;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
+        tsw_cuda_block_t *block = &cuda->blocks[i];
+        if (block->address != 0 && !block->is_used &&
+            (oldest == NULL || block->turn < oldest->turn))
+            oldest = block;
+    }
+    return oldest;
+}
+
+/* Keeps at most so many bytes; how many it gave back. */
+static uint64_t trim(tsw_cuda_t *cuda, uint64_t most)
+{
+    uint64_t kept = 0, given = 0;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++)
+        kept += cuda->blocks[i].is_used ? 0 : cuda->blocks[i].bytes;
+    while (kept - given > most) {
+        tsw_cuda_block_t *block = oldest_kept(cuda);
+        given += block->bytes;
+        give_to_driver(cuda, block);
+    }
+    return given;
+}
+
+uint64_t tsw_cuda_memory_trim(tsw_cuda_t *cuda)
+{
+    return trim(cuda, 0);
+}
+
+/* Larger ones are a little larger than asked for, so that the next cell can use them. */
 static uint64_t block_bytes(uint64_t total)
 {
     const uint64_t unit = 2u << 20;
     return total > unit ? round_up(total, unit) : total;
 }
 
-/* A kept block of just that size. */
+/* The smallest kept block that serves, unless most of it would lie idle. */
 static bool take_block(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *address_p)
 {
+    tsw_cuda_block_t *best = NULL;
     for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
         tsw_cuda_block_t *block = &cuda->blocks[i];
-        if (block->address == 0 || block->bytes != bytes)
-            continue;
-        *address_p = block->address;
-        *block = (tsw_cuda_block_t){.address = 0};
-        return true;
+        if (block->address != 0 && !block->is_used && block->bytes >= bytes &&
+            block->bytes / 2 <= bytes && (best == NULL || block->bytes < best->bytes))
+            best = block;
     }
-    return false;
+    if (best == NULL)
+        return false;
+    best->is_used = true;
+    *address_p = best->address;
+    return true;
 }
 
-static bool keep_block(tsw_cuda_t *cuda, cu_address_t address, uint64_t bytes)
+/* A place in the table, if need be that of a kept block; NULL: all are in use. */
+static tsw_cuda_block_t *free_place(tsw_cuda_t *cuda)
 {
-    uint64_t kept = 0;
-    size_t place = TSW_CUDA_BLOCKS;
-    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++) {
-        kept += cuda->blocks[i].bytes;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++)
         if (cuda->blocks[i].address == 0)
-            place = i;
-    }
-    if (place == TSW_CUDA_BLOCKS || kept + bytes > cuda->gpu.memory_bytes / 4)
-        return false;
-    cuda->blocks[place] = (tsw_cuda_block_t){.address = address, .bytes = bytes};
-    return true;
+            return &cuda->blocks[i];
+    tsw_cuda_block_t *oldest = oldest_kept(cuda);
+    if (oldest != NULL)
+        give_to_driver(cuda, oldest);
+    return oldest;
 }
 
 static tsw_status_t allocate(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *address_p,
@@ -72,7 +98,26 @@ static tsw_status_t allocate(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *add
     cu_result_t result = cuda->api.memory_alloc(address_p, bytes);
     if (result == CU_OUT_OF_MEMORY && tsw_cuda_memory_trim(cuda) > 0)
         result = cuda->api.memory_alloc(address_p, bytes);
-    return tsw_cuda_call(cuda, result, "cuMemAlloc", err);
+    tsw_status_t status = tsw_cuda_call(cuda, result, "cuMemAlloc", err);
+    tsw_cuda_block_t *place = status == TSW_OK ? free_place(cuda) : NULL;
+    if (place != NULL)
+        *place = (tsw_cuda_block_t){.address = *address_p, .bytes = bytes, .is_used = true};
+    return status;
+}
+
+/* Kept, where there is room for it. */
+static void release(tsw_cuda_t *cuda, cu_address_t address)
+{
+    tsw_cuda_block_t unlisted = {.address = address}, *block = &unlisted;
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++)
+        if (cuda->blocks[i].address == address)
+            block = &cuda->blocks[i];
+    block->is_used = false;
+    block->turn = ++cuda->block_turn;
+    if (block == &unlisted)
+        give_to_driver(cuda, block);
+    else
+        (void)trim(cuda, cuda->gpu.memory_bytes / 4);
 }
 
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
@@ -105,9 +150,8 @@ tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fen
 void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
 {
     tsw_cuda_t *cuda = body(dev);
-    if (memory->base != 0 && !cuda->lost &&
-        !keep_block(cuda, memory->base, block_bytes(memory->total)))
-        tsw_cuda_warn(&cuda->api, cuda->api.memory_free(memory->base), "cuMemFree");
+    if (memory->base != 0)
+        release(cuda, memory->base);
     cuda->held -= memory->total;
     *memory = (tsw_memory_t){.address = 0};
 }

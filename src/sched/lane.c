@@ -174,6 +174,8 @@ static tsw_status_t advance(tsw_lane_t *lane, tsw_err_t *err)
             break;
         }
         tsw_lane_cell_t *cell = take_cell(lane, 0);
+        if (lane->cell_count > 0 && !tsw_lane_cell_is_final(lane->cells[0]))
+            drive_worker(lane, lane->cells[0]); /* which goes on while we store */
         tsw_lane_cell_complete(cell);
         store_cell(lane, cell);
         ask_cell(lane);

@@ -34,8 +34,10 @@ int main(int argc, char **argv)
     if (!tsw_child_begin((long)parent, build ? SIGPWR : SIGKILL, TSW_CHANNEL_FD + 1))
         return EXIT_ORPHAN;
     tsw_log_setup(TSW_LOG_INFO, -1, build ? "build" : "measure");
-    if (measure)
+    if (measure) {
+        tsw_process_prompt();
         return tsw_worker_measure(TSW_CHANNEL_FD);
+    }
     tsw_process_nice(BUILD_NICE);
     return tsw_worker_build(TSW_CHANNEL_FD);
 }

@@ -490,6 +490,9 @@ static void test_memory_is_kept_for_the_next_cell(void **state)
     a = memory_of(dev, (5 << 20) - 100); /* the same number of pages */
     assert_int_equal(a.base, base);
     dev->ops->memory_free(dev, &a);
+    a = memory_of(dev, 3 << 20); /* less, but not by far */
+    assert_int_equal(a.base, base);
+    dev->ops->memory_free(dev, &a);
     assert_int_equal(dev->ops->memory_new(dev, 9 << 20, FENCE, &other, &err), TSW_OK);
     fake_cuda_counts(&counts);
     assert_int_equal(counts.memories, alive + 1);
@@ -502,6 +505,68 @@ static void test_memory_is_kept_for_the_next_cell(void **state)
     dev->ops->memory_free(dev, &other);
     tsw_device_close(dev);
     check_balance();
+}
+
+static void expect_modules(int expected)
+{
+    fake_cuda_counts_t counts;
+    fake_cuda_counts(&counts);
+    assert_int_equal(counts.modules, expected);
+}
+
+/* Of equal bytes and entry; the tool's own module aside. */
+static void test_modules_stay_for_the_next_cell(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_kernel_t *a = load(dev, "fake_write");
+    tsw_kernel_t *again = load(dev, "fake_write");
+    assert_ptr_equal(a, again);
+    expect_modules(2);
+    tsw_kernel_t *b = load(dev, "fake_half");
+    assert_ptr_not_equal(a, b);
+    expect_modules(3);
+    dev->ops->kernel_unload(dev, a);
+    dev->ops->kernel_unload(dev, again);
+    dev->ops->kernel_unload(dev, b);
+    expect_modules(3);
+    assert_ptr_equal(load(dev, "fake_half"), b);
+    expect_modules(3);
+    dev->ops->kernel_unload(dev, b);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+/* The oldest goes, and nothing that is in use. */
+static void test_modules_do_not_pile_up(void **state)
+{
+    (void)state;
+    enum { MANY = 600, KEPT = 512 };
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_kernel_model_t model = {.flops = 1};
+    tsw_device_t *dev = open_cuda();
+    tsw_kernel_t *used = load(dev, "fake_write");
+    tsw_kernel_t *kernel = NULL;
+    for (int i = 0; i < MANY; i++) {
+        char cubin[32];
+        int size = snprintf(cubin, sizeof(cubin), "fake:kind%d", i);
+        assert_int_equal(
+            dev->ops->kernel_load(dev, cubin, (size_t)size + 1, "fake_half", &model, &kernel, &err),
+            TSW_OK);
+        dev->ops->kernel_unload(dev, kernel);
+    }
+    expect_modules(2 + KEPT);
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_launch_t launch = launch_of(used, &out);
+    assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_OK);
+    assert_int_equal(
+        dev->ops->kernel_load(dev, "fake:kind599", 13, "fake_half", &model, &kernel, &err), TSW_OK);
+    expect_modules(2 + KEPT);
+    assert_int_equal(
+        dev->ops->kernel_load(dev, "fake:kind0", 11, "fake_half", &model, &kernel, &err), TSW_OK);
+    expect_modules(2 + KEPT + 1);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
 }
 
 static void test_a_bare_wave_launches_as_often_as_asked(void **state)
@@ -682,6 +747,8 @@ int main(void)
         cmocka_unit_test_setup(test_a_graph_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_a_flush_is_proved, setup),
         cmocka_unit_test_setup(test_memory_is_kept_for_the_next_cell, setup),
+        cmocka_unit_test_setup(test_modules_stay_for_the_next_cell, setup),
+        cmocka_unit_test_setup(test_modules_do_not_pile_up, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),

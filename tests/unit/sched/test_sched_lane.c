@@ -278,8 +278,9 @@ static void test_the_cell_ahead_begins_when_the_one_in_hand_is_stored(void **sta
     expect_nothing(&f);
     round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
     timed(&f);
-    expect(&f, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG);
-    assert_int_equal(f.actions.items[2].cell, 1);
+    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL);
+    assert_int_equal(f.actions.items[0].cell, 1);
+    assert_int_equal(f.actions.items[2].cell, 0);
     close_lane(&f);
 }
 
