@@ -97,8 +97,9 @@ typedef struct {
     /* Runs first, untimed: the place behind it is like any other. NULL: the shots and nothing else
      * run on the device, for profilers. */
     const tsw_shot_t *lead;
-    double timeout_s; /* for each shot */
-    uint32_t round;   /* seeds sim's noise */
+    double timeout_s;   /* for each shot */
+    uint32_t round;     /* of the first shot, seeds sim's noise */
+    uint32_t per_round; /* shots; 0: all are of one */
 } tsw_wave_plan_t;
 
 typedef struct tsw_device_ops {

@@ -461,7 +461,7 @@ static void graph_free(tsw_device_t *dev, tsw_graph_t *graph)
 }
 
 /* All launches of a shot take what its first one takes; faults count it as one. */
-static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, const tsw_wave_plan_t *plan,
+static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, uint32_t round, double timeout_s,
                           uint64_t *interval_ns_p, tsw_err_t *err)
 {
     uint64_t ns = 0;
@@ -469,7 +469,7 @@ static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, const tsw_wave
     if (shot->flush)
         sim->clock_ns += (uint64_t)(flush_s * 1e9);
     tsw_status_t status =
-        execute(sim, &shot->launches[shot->first_set], plan->round, plan->timeout_s, &ns, err);
+        execute(sim, &shot->launches[shot->first_set], round, timeout_s, &ns, err);
     if (status != TSW_OK)
         return status;
     sim->clock_ns += (uint64_t)(shot->repeat - 1) * ns;
@@ -486,7 +486,10 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
     tsw_status_t status = usable(sim, err);
     sim->clock_ns += WAVE_NS;
     while (status == TSW_OK && finished < count) {
-        status = shoot(sim, &shots[finished], plan, &interval_ns[finished], err);
+        uint32_t round = plan->round;
+        if (plan->per_round > 0)
+            round += (uint32_t)(finished / plan->per_round);
+        status = shoot(sim, &shots[finished], round, plan->timeout_s, &interval_ns[finished], err);
         finished += status == TSW_OK;
     }
     keep_pace(sim);

@@ -110,14 +110,21 @@ tsw_status_t tsw_measure_ring_check(tsw_measure_t *measure, uint64_t *damaged_p,
 
 /* ---- measure_shots.c ---- */
 
-/* Pure. Launches per interval for a config whose single launch takes single_ns (0: unknown), where
+/* What an interval is made of. */
+typedef struct {
+    uint32_t launches;
+    bool is_graph;
+} tsw_measure_interval_t;
+
+/* Pure. As the wave wants it, for a config whose single launch takes single_ns (0: unknown), where
  * the fastest of the wave takes best_ns. */
-uint32_t tsw_measure_launches(const tsw_measure_rotation_t *rotation, uint64_t single_ns,
-                              uint64_t best_ns);
+tsw_measure_interval_t tsw_measure_interval(const tsw_measure_rotation_t *rotation,
+                                            const tsw_wave_t *wave, uint64_t single_ns,
+                                            uint64_t best_ns);
 /* The interval that a wave of this kind wants of a config; makes its graph when there is none. */
 tsw_status_t tsw_measure_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                              tsw_wave_kind_t kind, uint32_t launches, tsw_shot_t *shot_p,
-                              tsw_err_t *err);
+                              tsw_wave_kind_t kind, tsw_measure_interval_t interval,
+                              tsw_shot_t *shot_p, tsw_err_t *err);
 void tsw_measure_shots_free(tsw_measure_t *measure, tsw_measure_entry_t *entry);
 /* How intervals of such a wave find the L2. */
 tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave_kind_t kind);

@@ -78,11 +78,14 @@ static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
     return NULL;
 }
 
+/* Round number `at` of a wave, which took its share of the wave's time. */
 static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
-                         const tsw_telemetry_t *telemetry, bool off)
+                         uint32_t at, const tsw_telemetry_t *telemetry, bool off)
 {
+    const size_t count = wave->count / wave->rounds, first = at * count;
+    const uint64_t share_ns = rounds->duration_ns / wave->rounds;
     tsw_round_t round = {
-        .round = wave->round,
+        .round = wave->round + at,
         .stage = (uint16_t)wave->stage,
         .sm_clock_mhz = telemetry->sm_clock_mhz,
         .mem_clock_mhz = telemetry->mem_clock_mhz,
@@ -91,18 +94,20 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         .throttle_reasons = telemetry->throttle_reasons,
         .is_unstable = off,
         .cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind),
-        .start_ns = rounds->start_ns - measure->start_ns,
-        .duration_ns = rounds->duration_ns,
+        .start_ns = rounds->start_ns - measure->start_ns + at * share_ns,
+        .duration_ns = share_ns,
     };
-    for (size_t i = 0; i < wave->count; i++)
+    for (size_t i = 0; i < count; i++) {
+        bool is_control = wave->is_control != NULL && wave->is_control[first + i];
         rounds->samples[i] = (tsw_sample_t){
-            .interval_ns = rounds->interval_ns[i],
-            .round = wave->round,
-            .launches = rounds->launch_counts[i],
-            .stage = (uint16_t)(i == wave->control_slot ? TSW_STAGE_CONTROL : wave->stage),
+            .interval_ns = rounds->interval_ns[first + i],
+            .round = round.round,
+            .launches = rounds->launch_counts[first + i],
+            .stage = (uint16_t)(is_control ? TSW_STAGE_CONTROL : wave->stage),
             .slot = (uint16_t)(i < UINT16_MAX ? i : UINT16_MAX),
         };
-    measure->sink.round(measure->sink.user, &round, wave->configs, rounds->samples, wave->count);
+    }
+    measure->sink.round(measure->sink.user, &round, wave->configs + first, rounds->samples, count);
 }
 
 /* The fastest launch of the wave's configs; 0: not all have one. */
@@ -127,15 +132,14 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < wave->count && status == TSW_OK; i++) {
         tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
-        uint32_t launches = wave->launches;
-        if (launches == 0)
-            launches = tsw_measure_launches(&rotation, entry->single_ns, best);
+        tsw_measure_interval_t interval =
+            tsw_measure_interval(&rotation, wave, entry->single_ns, best);
         *culprit_p = i;
         if (i == 0)
-            status = tsw_measure_shot(measure, entry, wave->kind, launches, &rounds->lead, err);
+            status = tsw_measure_shot(measure, entry, wave->kind, interval, &rounds->lead, err);
         if (status == TSW_OK)
-            status = tsw_measure_shot(measure, entry, wave->kind, launches, &rounds->shots[i], err);
-        rounds->launch_counts[i] = launches;
+            status = tsw_measure_shot(measure, entry, wave->kind, interval, &rounds->shots[i], err);
+        rounds->launch_counts[i] = interval.launches;
     }
     tsw_measure_turn(measure, use);
     return status;
@@ -163,11 +167,12 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         .lead = is_led ? &rounds->lead : NULL,
         .timeout_s = measure->cell.policy.launch_timeout_s + graph_slack_s,
         .round = wave->round + (is_counted_on ? measure->cell.policy.warmup_rounds : 0),
+        .per_round = (uint32_t)(wave->count / wave->rounds),
     };
     size_t culprit = 0;
-    tsw_status_t status = aim(measure, rounds, wave, &culprit, err);
-    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_WAVE);
     rounds->start_ns = tsw_measure_now_ns(measure);
+    tsw_status_t status = aim(measure, rounds, wave, &culprit, err); /* graphs cost time, too */
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_WAVE);
     if (status == TSW_OK)
         status = measure->dev->ops->wave(measure->dev, rounds->shots, wave->count, &plan,
                                          rounds->interval_ns, &culprit, err);
@@ -212,7 +217,7 @@ static tsw_status_t warm_up(tsw_measure_t *measure, rounds_t *rounds, const tsw_
     if (start_ns - measure->start_ns - tsw_measure_busy_ns(measure) < long_idle_ns)
         return TSW_OK;
     few.count = wave->count < few_configs ? wave->count : few_configs;
-    few.launches = 1;
+    few.launches = few.rounds = 1;
     while (status == TSW_OK && *done_p && spent_ns < limit_ns) {
         status = fire(measure, rounds, &few, done_p, err);
         spent_ns = tsw_measure_now_ns(measure) - start_ns;
@@ -254,7 +259,8 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
         measure->clock.redos++; /* a wave that is not reported comes again */
         return TSW_OK;
     }
-    report_round(measure, rounds, wave, &telemetry, off);
+    for (uint32_t at = 0; at < wave->rounds; at++)
+        report_round(measure, rounds, wave, at, &telemetry, off);
     tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts,
                       rounds->duration_ns);
     return TSW_OK;

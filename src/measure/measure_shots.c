@@ -5,29 +5,54 @@
 /* A single launch carries up to 0.6 us that depend on its place in the queue: enough to matter
  * below this. */
 static const uint64_t short_ns = 100000;
-/* An interval long enough for that to be nothing. */
-static const uint64_t interval_ns = 250000;
 static const uint64_t overhead_ns = 2000; /* of a single launch, about */
-static const uint32_t most_launches = 200;
+static const uint32_t most_nodes = 200, most_queued = 64;
 
-uint32_t tsw_measure_launches(const tsw_measure_rotation_t *rotation, uint64_t single_ns,
-                              uint64_t best_ns)
+/* For an interval of that length. single_ns: of a single launch. */
+static uint64_t count_launches(uint64_t interval_ns, uint64_t single_ns)
 {
-    /* Whoever may still win is measured in the same way. */
-    uint64_t limit = best_ns < short_ns ? 2 * short_ns : short_ns;
-    if (single_ns >= limit || single_ns == 0)
-        return 1;
     uint64_t ns = single_ns > 2 * overhead_ns ? single_ns - overhead_ns : (single_ns + 1) / 2;
-    uint64_t launches = (interval_ns + ns - 1) / ns;
+    return (interval_ns + ns - 1) / ns;
+}
+
+static uint32_t count_nodes(const tsw_measure_rotation_t *rotation, uint64_t launches)
+{
     uint64_t sets = rotation->sets;
-    launches = launches < most_launches ? launches : most_launches;
+    launches = launches < most_nodes ? launches : most_nodes;
     if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH)
         return (uint32_t)(launches < sets ? launches : sets); /* each set once after the flush */
     uint64_t laps =
         (launches + sets - 1) / sets; /* whole ones: each set waits a lap for its turn */
-    if (laps > 1 && laps * sets > most_launches)
+    if (laps > 1 && laps * sets > most_nodes)
         laps--;
     return (uint32_t)(laps * sets);
+}
+
+/* Launches one by one, from whichever set is next: as many for each of the wave. */
+static uint32_t count_queued(const tsw_measure_rotation_t *rotation, const tsw_wave_t *wave,
+                             uint64_t best_ns)
+{
+    if (best_ns == 0 || best_ns >= short_ns || best_ns >= wave->interval_ns)
+        return 1;
+    uint64_t launches = count_launches(wave->interval_ns, best_ns);
+    launches = launches < most_queued ? launches : most_queued;
+    if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH && launches > rotation->sets)
+        launches = rotation->sets;
+    return (uint32_t)launches;
+}
+
+tsw_measure_interval_t tsw_measure_interval(const tsw_measure_rotation_t *rotation,
+                                            const tsw_wave_t *wave, uint64_t single_ns,
+                                            uint64_t best_ns)
+{
+    if (wave->launches > 0)
+        return (tsw_measure_interval_t){wave->launches, false};
+    if (best_ns == 0 || single_ns == 0 || best_ns >= wave->graph_below_ns)
+        return (tsw_measure_interval_t){count_queued(rotation, wave, best_ns), false};
+    if (single_ns >= 2 * wave->graph_below_ns) /* cannot win; rivals are measured alike */
+        return (tsw_measure_interval_t){1, false};
+    uint32_t nodes = count_nodes(rotation, count_launches(wave->interval_ns, single_ns));
+    return (tsw_measure_interval_t){nodes, nodes > 1};
 }
 
 static tsw_status_t need_launches(tsw_measure_t *measure, tsw_measure_entry_t *entry,
@@ -60,13 +85,14 @@ static tsw_status_t need_graph(tsw_measure_t *measure, tsw_measure_entry_t *entr
 }
 
 /* In the cell's own cache mode, over the ring. */
-static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry, uint32_t launches,
-                              tsw_shot_t *shot_p, tsw_err_t *err)
+static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                              tsw_measure_interval_t interval, tsw_shot_t *shot_p, tsw_err_t *err)
 {
+    uint32_t launches = interval.launches;
     tsw_measure_ring_t *ring = &measure->ring;
     bool rotates = ring->sets > 1 && ring->state == TSW_CACHE_STATE_COLD_ROTATION;
     tsw_status_t status = need_launches(measure, entry, err);
-    if (status == TSW_OK && launches > 1)
+    if (status == TSW_OK && interval.is_graph)
         status = need_graph(measure, entry, launches, err);
     if (status != TSW_OK)
         return status;
@@ -74,7 +100,7 @@ static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry
                        .set_count = ring->sets,
                        .repeat = launches,
                        .flush = ring->state == TSW_CACHE_STATE_COLD_FLUSH};
-    if (launches > 1) { /* graphs start at set 0, which may have had its turn just now */
+    if (interval.is_graph) { /* graphs start at set 0, which may have had its turn just now */
         shot.graph = entry->graph;
         shot.flush = shot.flush || (rotates && ring->next_set != 0);
         ring->next_set = 0;
@@ -87,14 +113,14 @@ static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry
 }
 
 tsw_status_t tsw_measure_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                              tsw_wave_kind_t kind, uint32_t launches, tsw_shot_t *shot_p,
-                              tsw_err_t *err)
+                              tsw_wave_kind_t kind, tsw_measure_interval_t interval,
+                              tsw_shot_t *shot_p, tsw_err_t *err)
 {
     if (kind == TSW_WAVE_KIND_CELL)
-        return ring_shot(measure, entry, launches, shot_p, err);
+        return ring_shot(measure, entry, interval, shot_p, err);
     *shot_p = (tsw_shot_t){.launches = &entry->launch,
                            .set_count = 1,
-                           .repeat = launches,
+                           .repeat = interval.launches,
                            .flush = kind == TSW_WAVE_KIND_FLUSH};
     return TSW_OK;
 }

@@ -18,11 +18,14 @@ typedef enum {
 typedef struct {
     tsw_stage_t stage;
     tsw_wave_kind_t kind;
-    uint32_t round;          /* counted within its stage, from 0 */
-    uint32_t launches;       /* per interval; 0: as many as the duration of a launch asks for */
+    uint32_t round;          /* of the first of its rounds; counted within its stage, from 0 */
+    uint32_t rounds;         /* one after the other in configs, each as long as the others */
+    uint32_t launches;       /* per interval; 0: as many as an interval of interval_ns takes */
+    uint64_t interval_ns;    /* wanted */
+    uint64_t graph_below_ns; /* intervals of kernels shorter than this are graphs */
     const uint32_t *configs; /* indices in order of launch; borrowed until the next call */
-    size_t count;            /* 0: stop */
-    size_t control_slot;     /* a second sample of a config, stage control; count: none */
+    const bool *is_control;  /* for each: a second sample of its round, stage control; NULL: none */
+    size_t count;            /* of all rounds; 0: stop */
 } tsw_wave_t;
 
 typedef struct {

@@ -326,10 +326,10 @@ static void peers_next(tsw_policy_state_t *base, tsw_wave_t *wave_p)
         .stage = step->stage,
         .kind = step->kind,
         .round = base->first_round + (warmup ? state->warmups : state->round),
+        .rounds = 1,
         .launches = step->launches,
         .configs = state->wave,
         .count = count,
-        .control_slot = count,
     };
     state->wave_count = count;
 }

@@ -6,6 +6,9 @@
 
 #include <math.h>
 
+/* Longer ones are launched one by one in the final: their graphs are not worth making. */
+static const uint64_t graph_below_ns = 25000;
+
 /* What a dropped baseline may take of the cell's budget in the final. */
 static const double kept_share = 0.1;
 
@@ -14,7 +17,7 @@ typedef struct {
     tsw_race_t *race;
     uint32_t *live; /* config index of each entrant */
     size_t count;
-    uint32_t *wave; /* count + 1 entries: the control */
+    uint32_t *wave;
     double *time_ns;
     size_t wave_count;
 } race_state_t;
@@ -29,18 +32,21 @@ static void race_free(tsw_policy_state_t *base)
     tsw_free(state);
 }
 
+static size_t wave_max(size_t count)
+{
+    return (count + 1) * TSW_RACE_BATCH; /* with the control */
+}
+
 static size_t race_wave_max(const tsw_policy_state_t *base)
 {
-    return ((const race_state_t *)base)->count + 1;
+    return wave_max(((const race_state_t *)base)->count);
 }
 
 static tsw_stage_t stage_of(const tsw_race_wave_t *wave)
 {
     if (wave->is_warmup)
         return TSW_STAGE_WARMUP;
-    if (wave->is_early)
-        return TSW_STAGE_EARLY;
-    return wave->is_final ? TSW_STAGE_FINAL : TSW_STAGE_ROUND;
+    return wave->is_final ? TSW_STAGE_FINAL : TSW_STAGE_EARLY;
 }
 
 static void race_next(tsw_policy_state_t *base, tsw_wave_t *wave_p)
@@ -52,15 +58,17 @@ static void race_next(tsw_policy_state_t *base, tsw_wave_t *wave_p)
     for (size_t slot = 0; slot < wave.count; slot++)
         state->wave[slot] = state->live[wave.configs[slot]];
     state->wave_count = wave.count;
-    bool single = wave.is_warmup || wave.is_early;
     *wave_p = (tsw_wave_t){
         .stage = stage_of(&wave),
         .kind = TSW_WAVE_KIND_CELL,
         .round = base->first_round + (wave.is_warmup ? 0 : wave.round - 1),
-        .launches = single ? 1 : 0,
+        .rounds = wave.rounds,
+        .launches = wave.interval_ns > 0 ? 0 : 1,
+        .interval_ns = wave.interval_ns,
+        .graph_below_ns = wave.is_final ? graph_below_ns : 0,
         .configs = state->wave,
+        .is_control = wave.is_control,
         .count = wave.count,
-        .control_slot = wave.control_slot,
     };
 }
 
@@ -118,6 +126,34 @@ static int32_t race_pick(const tsw_policy_state_t *base)
     return winner >= 0 ? (int32_t)state->live[winner] : -1;
 }
 
+/* Single launches, and enough of them in the final. Before it a few rounds throw out what is surely
+ * worse. */
+static void race_for_quantile(double quantile, uint32_t final_rounds, tsw_race_options_t *options)
+{
+    const uint32_t most_rounds = 20;
+    options->figure = TSW_RACE_QUANTILE;
+    options->quantile = quantile;
+    options->max_rounds = options->max_rounds < most_rounds ? options->max_rounds : most_rounds;
+    options->final_rounds = options->final_most = final_rounds;
+    options->round_interval_ns = options->final_interval_ns = 0;
+}
+
+static tsw_race_options_t options_of(const tsw_policy_t *policy)
+{
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    options.max_rounds = policy->rounds;
+    if (policy->objective == TSW_OBJECTIVE_MEAN) { /* slow launches are seldom, and must be seen */
+        options.figure = TSW_RACE_MEAN;
+        options.final_rounds = 30;
+    } else if (policy->objective == TSW_OBJECTIVE_P90)
+        race_for_quantile(0.9, 60, &options);
+    else if (policy->objective == TSW_OBJECTIVE_P99)
+        race_for_quantile(0.99, 200, &options);
+    if (policy->cell_budget_s > 0)
+        options.keep_ns = fmin(options.keep_ns, 1e9 * kept_share * policy->cell_budget_s);
+    return options;
+}
+
 static const tsw_policy_ops_t race_ops = {
     .free = race_free,
     .wave_max = race_wave_max,
@@ -137,18 +173,15 @@ tsw_status_t tsw_policy_race_new(const tsw_policy_setup_t *setup, tsw_policy_sta
     state->base.ops = &race_ops;
     state->count = setup->count;
     state->live = tsw_memdup(setup->live, setup->count * sizeof(*setup->live));
-    state->wave = tsw_calloc(setup->count + 1, sizeof(*state->wave));
-    state->time_ns = tsw_calloc(setup->count + 1, sizeof(*state->time_ns));
+    state->wave = tsw_calloc(wave_max(setup->count), sizeof(*state->wave));
+    state->time_ns = tsw_calloc(wave_max(setup->count), sizeof(*state->time_ns));
     tsw_status_t status = TSW_OK;
     if (state->live == NULL || state->wave == NULL || state->time_ns == NULL)
         status = tsw_err_nomem(err);
-    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    options.max_rounds = setup->policy->rounds;
+    tsw_race_options_t options = options_of(setup->policy);
     options.floor_ns = setup->floor_ns;
     if (status == TSW_OK)
         options.keep = entrant_of(state, 0); /* the baseline */
-    if (setup->policy->cell_budget_s > 0)
-        options.keep_ns = fmin(options.keep_ns, 1e9 * kept_share * setup->policy->cell_budget_s);
     if (status == TSW_OK && setup->count > 0)
         status = tsw_race_new(&options, setup->policy->seed, setup->cell, setup->count,
                               &state->race, err);

@@ -343,9 +343,11 @@ static void compare_to_winner(cell_work_t *w, size_t index)
     bool close = ratio <= log1p(w->options->indifference);
     bool hidden = of_median && result->vs_best.n > 0 && result->vs_best.low <= 0.0 &&
                   ratio <= log1p(NOISE_FACTOR * w->options->indifference);
-    result->in_tie_set = (int32_t)index == s->winner || (same_kind && (close || hidden));
+    /* Of those that were left without being told apart, the race would have kept more. */
+    bool may_tie = same_kind || result->record->fate == TSW_FATE_NOT_FINAL;
+    result->in_tie_set = (int32_t)index == s->winner || (may_tie && close) || (same_kind && hidden);
     result->regret = result->in_tie_set ? 0.0 : expm1(ratio);
-    if (!same_kind && result->regret < w->options->indifference)
+    if (!may_tie && result->regret < w->options->indifference)
         result->regret = w->options->indifference; /* it was left for a reason */
     s->tie_count += result->in_tie_set && (int32_t)index != s->winner;
 }

@@ -403,7 +403,7 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
     if (!TSW_GROW(result->rounds, result->round_capacity, result->round_count))
         return tsw_err_nomem(err);
     result->rounds[result->round_count++] = *round;
-    if (tsw_stage_decides((tsw_stage_t)round->stage))
+    if (tsw_stage_decides((tsw_stage_t)round->stage) || round->stage == TSW_STAGE_EARLY)
         result->cache_mode = round->cache_state;
     for (size_t i = 0; i < n; i++) {
         tsw_record_t *record = &result->records[config_indices[i]];

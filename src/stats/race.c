@@ -7,20 +7,27 @@
 #include <math.h>
 #include <string.h>
 
-/* Early limits against the best, after wave 0 (the warm-up), 1, 2 and 3. */
+/* Early limits against the best, after round 0 (the warm-up), 1, 2 and 3. */
 static const double early_limits[] = {3.0, 1.6, 1.25, 1.10};
-enum { EARLY_WAVES = 4, SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
+enum { EARLY_ROUNDS = 4, CAREFUL_EARLY_ROUNDS = 2 };
+enum { SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
+enum { LONGER = 2 }; /* rounds by which the final goes on */
 
 /* Spread of one sample's log time that is taken for granted. */
 static const double least_sigma = 0.002;
 
+/* Quantiles of normal values: two-sided and one-sided 95 %. */
+static const double two_sided = 1.96, one_sided = 1.645;
+
 typedef struct {
     tsw_race_fate_t fate;
-    double early[EARLY_WAVES]; /* logs, of waves 1 .. EARLY_WAVES - 1 */
+    double early[EARLY_ROUNDS]; /* logs, of rounds 1 .. EARLY_ROUNDS - 1 */
     size_t early_count;
-    double fastest; /* log of its fastest early sample, the warm-up among them */
-    double *log_ns; /* per paired wave; a running config has all of them */
+    double fastest; /* log of its fastest early sample, less the bias; the warm-up among them */
+    double slowest; /* log of the slowest one */
+    double *log_ns; /* per paired round, or of the final; a running config has all of them */
     size_t count;
+    size_t rounds;        /* samples before the final */
     uint32_t below_floor; /* samples */
 } entrant_t;
 
@@ -30,21 +37,32 @@ struct tsw_race {
     uint64_t cell;
     entrant_t *entrants;
     size_t entrant_count;
-    uint32_t *members; /* who takes part in the wave, the control last */
+    uint32_t *members; /* who takes part in a round, the control last */
     uint32_t *wave;    /* the wave that is out, in order of launch */
+    bool *is_control;  /* for each of it */
     size_t wave_count;
-    size_t control_slot;
-    uint32_t round;          /* of the wave that is out, or the next one */
-    uint32_t next_look;      /* paired waves at the end of this block */
-    uint32_t finals;         /* waves of the final so far */
-    uint64_t final_launches; /* of the leader in it */
+    uint32_t wave_rounds; /* of the wave that is out */
+    uint32_t round;       /* first of the wave that is out, or the next one */
+    uint32_t next_look;   /* paired rounds at the end of this block */
+    uint32_t finals;      /* rounds of the final so far */
     bool in_final;
     bool over;
+    bool unsettled;
     int64_t incumbent;
-    double *control; /* log(control / incumbent) per final wave */
+    double *control; /* log(control / incumbent) per final round */
     size_t control_count;
     double *scratch; /* room for two runs of samples */
+    double *pairs;   /* and for the means of all pairs of one */
 };
+
+/* ---- new and free ---- */
+
+static size_t most_samples(const tsw_race_options_t *options)
+{
+    size_t rounds = (size_t)options->max_rounds + LARGE_BLOCK;
+    size_t finals = (size_t)options->final_most + options->final_rounds + TSW_RACE_BATCH;
+    return rounds > finals ? rounds : finals;
+}
 
 tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_key_t cell,
                           size_t count, tsw_race_t **race_p, tsw_err_t *err)
@@ -57,8 +75,8 @@ tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_
     tsw_race_t *race = tsw_calloc(1, sizeof(*race));
     if (race == NULL)
         return tsw_err_nomem(err);
-    size_t waves =
-        (size_t)options->max_rounds + LARGE_BLOCK + options->final_rounds + options->final_launches;
+    size_t samples = most_samples(options);
+    size_t slots = (count + 1) * TSW_RACE_BATCH;
     race->options = *options;
     race->seed = seed;
     race->cell = tsw_rng_fold(cell);
@@ -67,14 +85,18 @@ tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_
     race->incumbent = -1;
     race->entrants = tsw_calloc(count, sizeof(*race->entrants));
     race->members = tsw_calloc(count + 1, sizeof(*race->members));
-    race->wave = tsw_calloc(count + 1, sizeof(*race->wave));
-    race->control = tsw_calloc(waves, sizeof(*race->control));
-    race->scratch = tsw_calloc(2 * waves, sizeof(*race->scratch));
+    race->wave = tsw_calloc(slots, sizeof(*race->wave));
+    race->is_control = tsw_calloc(slots, sizeof(*race->is_control));
+    race->control = tsw_calloc(samples, sizeof(*race->control));
+    race->scratch = tsw_calloc(2 * samples, sizeof(*race->scratch));
+    race->pairs = tsw_calloc(samples * (samples + 1) / 2, sizeof(*race->pairs));
     bool ok = race->entrants != NULL && race->members != NULL && race->wave != NULL &&
-              race->control != NULL && race->scratch != NULL;
+              race->is_control != NULL && race->control != NULL && race->scratch != NULL &&
+              race->pairs != NULL;
     for (size_t i = 0; ok && i < count; i++) {
         race->entrants[i].fastest = INFINITY;
-        race->entrants[i].log_ns = tsw_calloc(waves, sizeof(double));
+        race->entrants[i].slowest = -INFINITY;
+        race->entrants[i].log_ns = tsw_calloc(samples, sizeof(double));
         ok = race->entrants[i].log_ns != NULL;
     }
     if (!ok) {
@@ -94,36 +116,69 @@ void tsw_race_free(tsw_race_t *race)
     tsw_free(race->entrants);
     tsw_free(race->members);
     tsw_free(race->wave);
+    tsw_free(race->is_control);
     tsw_free(race->control);
     tsw_free(race->scratch);
+    tsw_free(race->pairs);
     tsw_free(race);
 }
 
-static double entrant_median(const tsw_race_t *race, const entrant_t *entrant)
+/* ---- figures ---- */
+
+/* Log of the mean of the times whose logs these are. */
+static double log_mean(const double *logs, size_t n)
+{
+    double sum = 0.0;
+    for (size_t i = 0; i < n; i++)
+        sum += exp(logs[i] - logs[0]);
+    return logs[0] + log(sum / (double)n);
+}
+
+/* Log of what the winner has least of, by the best samples that there are. */
+static double figure_of(const tsw_race_t *race, const entrant_t *entrant)
 {
     bool paired = entrant->count > 0;
     size_t count = paired ? entrant->count : entrant->early_count;
     if (count == 0)
-        return entrant->fastest;
+        return race->options.figure == TSW_RACE_QUANTILE ? entrant->slowest : entrant->fastest;
     memcpy(race->scratch, paired ? entrant->log_ns : entrant->early, count * sizeof(double));
-    return tsw_stats_median(race->scratch, count);
+    if (race->options.figure == TSW_RACE_MEAN)
+        return log_mean(race->scratch, count);
+    tsw_stats_sort(race->scratch, count);
+    double p = race->options.figure == TSW_RACE_QUANTILE ? race->options.quantile : 0.5;
+    return tsw_stats_quantile(race->scratch, count, p);
 }
 
-/* Median of the paired differences a - b over n waves, and its standard error. */
-static double paired_median(const tsw_race_t *race, const double *a, const double *b, size_t n,
-                            double *se_p)
+/* The paired difference d of the figures, and its standard error; d: n values, scratch's first. */
+static double middle_of(const tsw_race_t *race, size_t n, double *se_p)
 {
-    double *d = race->scratch;
-    double *deviation = race->scratch + n;
-    for (size_t i = 0; i < n; i++)
-        d[i] = a[i] - b[i];
-    double median = tsw_stats_median(d, n);
-    for (size_t i = 0; i < n; i++)
-        deviation[i] = fabs(d[i] - median);
-    double sigma = 1.4826 * tsw_stats_median(deviation, n);
-    *se_p = 1.2533 * (sigma > least_sigma ? sigma : least_sigma) / sqrt((double)n);
-    return median;
+    double *d = race->scratch, *deviation = race->scratch + n;
+    double middle = tsw_stats_hodges_lehmann(d, n, race->pairs), square = 0.0;
+    bool is_mean = race->options.figure == TSW_RACE_MEAN;
+    if (is_mean) {
+        middle = 0.0;
+        for (size_t i = 0; i < n; i++)
+            middle += d[i] / (double)n;
+    }
+    for (size_t i = 0; i < n; i++) {
+        deviation[i] = fabs(d[i] - middle);
+        square += deviation[i] * deviation[i];
+    }
+    double sigma = is_mean ? sqrt(square / (double)(n > 1 ? n - 1 : 1))
+                           : 1.4826 * tsw_stats_median(deviation, n);
+    *se_p = 1.0233 * (sigma > least_sigma ? sigma : least_sigma) / sqrt((double)n);
+    return middle;
 }
+
+/* Of the paired differences a - b over n rounds. */
+static double paired(const tsw_race_t *race, const entrant_t *a, const entrant_t *b, double *se_p)
+{
+    for (size_t i = 0; i < b->count; i++)
+        race->scratch[i] = a->log_ns[i] - b->log_ns[i];
+    return middle_of(race, b->count, se_p);
+}
+
+/* ---- who takes part ---- */
 
 static bool is_running(const tsw_race_t *race, size_t i)
 {
@@ -132,7 +187,8 @@ static bool is_running(const tsw_race_t *race, size_t i)
 
 static bool is_out_by_time(tsw_race_fate_t fate)
 {
-    return fate == TSW_RACE_HOPELESS || fate == TSW_RACE_ELIMINATED || fate == TSW_RACE_NOT_FINAL;
+    return fate == TSW_RACE_HOPELESS || fate == TSW_RACE_ELIMINATED || fate == TSW_RACE_NOT_FINAL ||
+           fate == TSW_RACE_BEATEN;
 }
 
 /* Whether the config that is to be kept takes part without being in the race any more. */
@@ -158,7 +214,7 @@ static size_t count_running(const tsw_race_t *race)
     return count;
 }
 
-/* The running config of the lowest (sign 1) or highest (sign -1) median; -1: none runs. */
+/* The running config of the lowest (sign 1) or highest (sign -1) figure; -1: none runs. */
 static int64_t find_extreme(const tsw_race_t *race, double sign)
 {
     int64_t found = -1;
@@ -166,47 +222,78 @@ static int64_t find_extreme(const tsw_race_t *race, double sign)
     for (size_t i = 0; i < race->entrant_count; i++) {
         if (!is_running(race, i))
             continue;
-        double median = sign * entrant_median(race, &race->entrants[i]);
-        if (found < 0 || median < extreme) {
+        double figure = sign * figure_of(race, &race->entrants[i]);
+        if (found < 0 || figure < extreme) {
             found = (int64_t)i;
-            extreme = median;
+            extreme = figure;
         }
     }
     return found;
 }
 
+/* ---- decisions ---- */
+
+static uint32_t early_rounds(const tsw_race_t *race)
+{
+    return race->options.figure == TSW_RACE_MEDIAN ? EARLY_ROUNDS : CAREFUL_EARLY_ROUNDS;
+}
+
+/* What the best of the running ones needs at most, so far. */
+static double early_best(const tsw_race_t *race)
+{
+    double best = INFINITY;
+    if (race->options.figure != TSW_RACE_QUANTILE)
+        return figure_of(race, &race->entrants[find_extreme(race, 1.0)]);
+    for (size_t i = 0; i < race->entrant_count; i++)
+        if (is_running(race, i) && race->entrants[i].slowest < best)
+            best = race->entrants[i].slowest;
+    return best;
+}
+
 /* A slow outlier must not cost a good config its place, so its fastest sample is judged. */
 static void drop_hopeless(tsw_race_t *race, double limit)
 {
-    int64_t best = find_extreme(race, 1.0);
-    double bound = entrant_median(race, &race->entrants[best]) + log(limit);
+    double bound = early_best(race) + log(limit);
     for (size_t i = 0; i < race->entrant_count; i++) {
         if (is_running(race, i) && race->entrants[i].fastest > bound)
             race->entrants[i].fate = TSW_RACE_HOPELESS;
     }
 }
 
-/* Compare the survivors with the incumbent; true: nobody can be better by more than the
- * indifference. */
+/* Of a quantile: its fastest quarter is slower than all of the leader's samples. */
+static bool is_surely_worse(const tsw_race_t *race, const entrant_t *entrant, const entrant_t *best)
+{
+    double slowest = -INFINITY;
+    for (size_t i = 0; i < best->count; i++)
+        slowest = best->log_ns[i] > slowest ? best->log_ns[i] : slowest;
+    memcpy(race->scratch, entrant->log_ns, entrant->count * sizeof(double));
+    tsw_stats_sort(race->scratch, entrant->count);
+    return tsw_stats_quantile(race->scratch, entrant->count, 0.25) > slowest;
+}
+
+/* Compare the survivors with the incumbent; true: no more than the final takes can be better than
+ * it by the indifference. */
 static bool eliminate(tsw_race_t *race)
 {
     race->incumbent = find_extreme(race, 1.0);
     const entrant_t *incumbent = &race->entrants[race->incumbent];
-    size_t n = incumbent->count;
-    double looks = 2.0 * (double)race->entrant_count * log((double)n + 2.0);
+    double looks = 2.0 * (double)race->entrant_count * log((double)incumbent->count + 2.0);
     double z = sqrt(2.0 * log(looks / race->options.alpha));
-    bool settled = true;
+    bool is_quantile = race->options.figure == TSW_RACE_QUANTILE;
+    size_t open = 1; /* the incumbent */
     for (size_t i = 0; i < race->entrant_count; i++) {
-        if (!is_running(race, i) || (int64_t)i == race->incumbent)
+        entrant_t *entrant = &race->entrants[i];
+        if (!is_running(race, i) || entrant == incumbent)
             continue;
-        double se = 0.0;
-        double d = paired_median(race, race->entrants[i].log_ns, incumbent->log_ns, n, &se);
-        if (d > 0.0 && d > z * se)
-            race->entrants[i].fate = TSW_RACE_ELIMINATED;
-        else if (d - z * se < -race->options.indifference)
-            settled = false;
+        double se = 0.0, d = is_quantile ? 0.0 : paired(race, entrant, incumbent, &se);
+        bool worse =
+            is_quantile ? is_surely_worse(race, entrant, incumbent) : d > 0.0 && d > z * se;
+        if (worse)
+            entrant->fate = TSW_RACE_ELIMINATED;
+        else
+            open += is_quantile || d - one_sided * se < -race->options.indifference;
     }
-    return settled;
+    return open <= race->options.final_size;
 }
 
 static void begin_final(tsw_race_t *race)
@@ -215,6 +302,10 @@ static void begin_final(tsw_race_t *race)
         race->entrants[find_extreme(race, -1.0)].fate = TSW_RACE_NOT_FINAL;
     race->incumbent = find_extreme(race, 1.0);
     race->in_final = true;
+    for (size_t i = 0; i < race->entrant_count; i++) { /* its samples are of another length */
+        race->entrants[i].rounds = race->entrants[i].count;
+        race->entrants[i].count = 0;
+    }
 }
 
 static void finish(tsw_race_t *race)
@@ -224,110 +315,185 @@ static void finish(tsw_race_t *race)
     if (race->incumbent < 0)
         return;
     entrant_t *winner = &race->entrants[race->incumbent];
+    bool is_quantile = race->options.figure == TSW_RACE_QUANTILE;
     for (size_t i = 0; i < race->entrant_count; i++) {
         entrant_t *entrant = &race->entrants[i];
         if (!is_running(race, i) || entrant == winner)
             continue;
-        double se = 0.0;
-        double d = paired_median(race, entrant->log_ns, winner->log_ns, winner->count, &se);
-        bool tied = d <= race->options.indifference || d <= 1.96 * se;
+        double se = 0.0, d = figure_of(race, entrant) - figure_of(race, winner);
+        if (!is_quantile)
+            d = paired(race, entrant, winner, &se);
+        bool tied = d <= race->options.indifference || d <= two_sided * se;
         entrant->fate = tied ? TSW_RACE_TIED : TSW_RACE_BEATEN;
     }
     winner->fate = TSW_RACE_WINNER;
 }
 
-/* Every finalist is slower than the leader, with confidence and by more than the indifference. */
-static bool are_separated(const tsw_race_t *race)
+/* Nobody in the final can be better than its leader by the indifference. Who is slower than that,
+ * with confidence, leaves. */
+static bool is_decided(tsw_race_t *race)
 {
-    int64_t leader = find_extreme(race, 1.0);
-    const entrant_t *first = &race->entrants[leader];
+    const entrant_t *leader = &race->entrants[find_extreme(race, 1.0)];
+    double z = sqrt(2.0 * log(2.0 * race->options.final_size / race->options.alpha));
+    bool decided = true;
     for (size_t i = 0; i < race->entrant_count; i++) {
-        if (!is_running(race, i) || (int64_t)i == leader)
+        entrant_t *entrant = &race->entrants[i];
+        if (!is_running(race, i) || entrant == leader)
             continue;
-        double se = 0.0;
-        double d = paired_median(race, race->entrants[i].log_ns, first->log_ns, first->count, &se);
-        if (d - 1.96 * se <= race->options.indifference)
-            return false;
+        double se = 0.0, d = paired(race, entrant, leader, &se);
+        if (d - z * se > race->options.indifference)
+            entrant->fate = TSW_RACE_BEATEN;
+        else if (d - one_sided * se < -race->options.indifference)
+            decided = false;
     }
-    return true;
+    return decided;
+}
+
+static bool is_control_off(const tsw_race_t *race)
+{
+    return fabs(tsw_race_control(race)) > race->options.control_limit;
 }
 
 static void decide_final(tsw_race_t *race)
 {
     const tsw_race_options_t *options = &race->options;
-    race->finals++;
-    bool enough = race->final_launches >= options->final_launches ||
-                  race->finals >= options->final_rounds + options->final_launches;
-    if (race->finals >= options->final_rounds && (enough || are_separated(race)))
-        finish(race);
+    race->finals += race->wave_rounds;
+    if (race->finals < options->final_rounds)
+        return;
+    bool decided = options->figure == TSW_RACE_QUANTILE || is_decided(race);
+    bool off = is_control_off(race);
+    if (race->finals < options->final_most && (off || !decided))
+        return;
+    race->unsettled = off;
+    finish(race);
 }
 
-/* What follows from a whole wave: race->round is its number. */
+static void decide_early(tsw_race_t *race, uint32_t last)
+{
+    drop_hopeless(race, early_limits[last]);
+    size_t running = count_running(race);
+    if (running == 1 || (last + 1 == early_rounds(race) && running <= race->options.final_size))
+        begin_final(race);
+}
+
+/* What follows from a whole wave: race->round is the number of its first round. */
 static void decide(tsw_race_t *race)
 {
+    uint32_t last = race->round + race->wave_rounds - 1;
     if (race->in_final) {
         decide_final(race);
         return;
     }
-    if (race->round < EARLY_WAVES) {
-        drop_hopeless(race, early_limits[race->round]);
-        if (count_running(race) == 1)
-            begin_final(race);
+    if (last < early_rounds(race)) {
+        decide_early(race, last);
         return;
     }
-    uint32_t paired = race->round - EARLY_WAVES + 1;
-    if (paired < race->next_look && paired < race->options.max_rounds)
+    uint32_t done = last - early_rounds(race) + 1;
+    if (done < race->next_look && done < race->options.max_rounds)
         return;
-    race->next_look += paired < LARGE_FROM ? SMALL_BLOCK : LARGE_BLOCK;
-    if (eliminate(race) || count_running(race) == 1 || paired >= race->options.max_rounds)
+    race->next_look += done < LARGE_FROM ? SMALL_BLOCK : LARGE_BLOCK;
+    if (eliminate(race) || count_running(race) == 1 || done >= race->options.max_rounds)
         begin_final(race);
+}
+
+/* ---- waves ---- */
+
+static size_t find_members(tsw_race_t *race)
+{
+    size_t count = 0;
+    for (uint32_t i = 0; i < race->entrant_count; i++) {
+        if (takes_part(race, i))
+            race->members[count++] = i;
+    }
+    if (race->in_final && !is_running(race, (size_t)race->incumbent))
+        race->incumbent = find_extreme(race, 1.0);
+    if (race->in_final)
+        race->members[count++] = (uint32_t)race->incumbent;
+    return count;
+}
+
+static uint64_t interval_of(const tsw_race_t *race)
+{
+    bool is_crowded = count_running(race) > race->options.final_size;
+    if (race->round == 0 || (race->round == 1 && is_crowded && !race->in_final))
+        return 0;
+    return race->in_final ? race->options.final_interval_ns : race->options.round_interval_ns;
+}
+
+/* Rounds until something is decided, as far as a wave may hold them. */
+static uint32_t count_rounds(const tsw_race_t *race, size_t members)
+{
+    const tsw_race_options_t *options = &race->options;
+    uint32_t early = early_rounds(race), wanted = 1;
+    if (race->in_final)
+        wanted = race->finals < options->final_rounds ? options->final_rounds - race->finals
+                                                      : (uint32_t)LONGER;
+    else if (race->round >= early)
+        wanted = race->next_look - (race->round - early);
+    else if (race->round > 0 && count_running(race) <= options->final_size)
+        wanted = early - race->round;
+    double ns = 0.0, interval_ns = (double)interval_of(race);
+    for (size_t i = 0; i < members; i++)
+        ns += fmax(exp(race->entrants[race->members[i]].fastest), interval_ns);
+    double most = (double)options->wave_ns / ns;
+    wanted = wanted < TSW_RACE_BATCH ? wanted : TSW_RACE_BATCH;
+    if (most < wanted)
+        wanted = most > 1.0 ? (uint32_t)most : 1;
+    return wanted;
+}
+
+/* One round of the wave, in a fresh order. */
+static void shuffle(tsw_race_t *race, uint32_t at, size_t members)
+{
+    uint32_t *wave = race->wave + at * members;
+    bool *is_control = race->is_control + at * members;
+    tsw_rng_permutation(race->seed, race->cell, race->round + at, wave, members);
+    for (size_t slot = 0; slot < members; slot++) {
+        is_control[slot] = race->in_final && wave[slot] == members - 1;
+        wave[slot] = race->members[wave[slot]];
+    }
 }
 
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
 {
     race->wave_count = 0;
+    race->wave_rounds = 0;
     if (!race->over && count_running(race) == 0) {
         race->over = true;
         race->incumbent = -1;
     }
     if (!race->over) {
-        size_t count = 0;
-        for (uint32_t i = 0; i < race->entrant_count; i++) {
-            if (takes_part(race, i))
-                race->members[count++] = i;
-        }
-        if (race->in_final && !is_running(race, (size_t)race->incumbent))
-            race->incumbent = find_extreme(race, 1.0);
-        if (race->in_final)
-            race->members[count++] = (uint32_t)race->incumbent;
-        tsw_rng_permutation(race->seed, race->cell, race->round, race->wave, count);
-        race->control_slot = count;
-        for (size_t slot = 0; slot < count; slot++) {
-            if (race->in_final && race->wave[slot] == count - 1)
-                race->control_slot = slot;
-            race->wave[slot] = race->members[race->wave[slot]];
-        }
-        race->wave_count = count;
+        size_t members = find_members(race);
+        race->wave_rounds = count_rounds(race, members);
+        for (uint32_t at = 0; at < race->wave_rounds; at++)
+            shuffle(race, at, members);
+        race->wave_count = race->wave_rounds * members;
     }
     *wave_p = (tsw_race_wave_t){
         .round = race->round,
+        .rounds = race->wave_rounds,
         .is_warmup = race->round == 0,
-        .is_early = race->round > 0 && race->round < EARLY_WAVES && !race->in_final,
+        .is_early = race->round > 0 && race->round < early_rounds(race) && !race->in_final,
         .is_final = race->in_final,
+        .interval_ns = interval_of(race),
         .configs = race->wave,
+        .is_control = race->is_control,
         .count = race->wave_count,
-        .control_slot = race->control_slot,
     };
 }
 
-static void take_sample(tsw_race_t *race, entrant_t *entrant, double log_ns)
+static void take_sample(tsw_race_t *race, entrant_t *entrant, uint32_t round, double time_ns,
+                        double bias_ns)
 {
-    if (race->in_final || race->round >= EARLY_WAVES) {
+    double log_ns = log(time_ns);
+    if (race->in_final || round >= early_rounds(race)) {
         entrant->log_ns[entrant->count++] = log_ns;
         return;
     }
-    entrant->fastest = log_ns < entrant->fastest ? log_ns : entrant->fastest;
-    if (race->round > 0)
+    double least = log(fmax(time_ns - bias_ns, 0.5 * time_ns));
+    entrant->fastest = least < entrant->fastest ? least : entrant->fastest;
+    entrant->slowest = log_ns > entrant->slowest ? log_ns : entrant->slowest;
+    if (round > 0)
         entrant->early[entrant->early_count++] = log_ns;
 }
 
@@ -344,38 +510,51 @@ static bool is_broken(tsw_race_t *race, entrant_t *entrant, double time_ns)
     return !is_time(time_ns) || entrant->below_floor >= 2;
 }
 
-/* The control's slot holds the leader a second time. */
-static void take_control(tsw_race_t *race, const double *time_ns, const uint32_t *launches)
+/* Of the round in slots begin..end: the control's time is the leader's a second time. */
+static void take_control(tsw_race_t *race, const double *time_ns, size_t begin, size_t end)
 {
-    for (size_t slot = 0; slot < race->wave_count; slot++) {
-        if (race->wave[slot] != race->incumbent || slot == race->control_slot)
-            continue;
-        race->final_launches += launches != NULL ? launches[slot] : 1;
-        double control_ns = time_ns[race->control_slot];
-        if (is_time(control_ns) && is_time(time_ns[slot]))
-            race->control[race->control_count++] = log(control_ns / time_ns[slot]);
+    double control_ns = 0.0, leader_ns = 0.0;
+    for (size_t slot = begin; slot < end; slot++) {
+        if (race->is_control[slot])
+            control_ns = time_ns[slot];
+        else if (race->wave[slot] == race->incumbent)
+            leader_ns = time_ns[slot];
     }
+    if (is_time(control_ns) && is_time(leader_ns))
+        race->control[race->control_count++] = log(control_ns / leader_ns);
+}
+
+static void take_round(tsw_race_t *race, uint32_t round, const double *time_ns,
+                       const uint32_t *launches, size_t begin, size_t end)
+{
+    for (size_t slot = begin; slot < end; slot++) {
+        entrant_t *entrant = &race->entrants[race->wave[slot]];
+        if (race->is_control[slot] || !takes_part(race, race->wave[slot]))
+            continue;
+        double bias_ns = race->options.bias_ns;
+        if (launches != NULL && launches[slot] > 1)
+            bias_ns /= launches[slot];
+        if (is_broken(race, entrant, time_ns[slot]))
+            entrant->fate = TSW_RACE_BROKEN;
+        else
+            take_sample(race, entrant, round, time_ns[slot], bias_ns);
+    }
+    if (race->in_final)
+        take_control(race, time_ns, begin, end);
 }
 
 void tsw_race_report(tsw_race_t *race, const double *time_ns, const uint32_t *launches)
 {
     if (race->wave_count == 0)
         return;
-    for (size_t slot = 0; slot < race->wave_count; slot++) {
-        entrant_t *entrant = &race->entrants[race->wave[slot]];
-        if (slot == race->control_slot || !takes_part(race, race->wave[slot]))
-            continue;
-        if (is_broken(race, entrant, time_ns[slot]))
-            entrant->fate = TSW_RACE_BROKEN;
-        else
-            take_sample(race, entrant, log(time_ns[slot]));
-    }
-    if (race->in_final)
-        take_control(race, time_ns, launches);
+    size_t members = race->wave_count / race->wave_rounds;
+    for (uint32_t at = 0; at < race->wave_rounds; at++)
+        take_round(race, race->round + at, time_ns, launches, at * members, (at + 1) * members);
     if (count_running(race) > 0)
         decide(race);
-    race->round++;
+    race->round += race->wave_rounds;
     race->wave_count = 0;
+    race->wave_rounds = 0;
 }
 
 void tsw_race_stop(tsw_race_t *race)
@@ -416,12 +595,16 @@ double tsw_race_control(const tsw_race_t *race)
 {
     if (race->control_count == 0)
         return 0.0;
-    memcpy(race->scratch, race->control, race->control_count * sizeof(double));
-    return tsw_stats_median(race->scratch, race->control_count);
+    return tsw_stats_hodges_lehmann(race->control, race->control_count, race->pairs);
+}
+
+bool tsw_race_is_unsettled(const tsw_race_t *race)
+{
+    return race->over && race->unsettled;
 }
 
 size_t tsw_race_samples(const tsw_race_t *race, uint32_t config)
 {
     TSW_ASSERT(config < race->entrant_count);
-    return race->entrants[config].count;
+    return race->entrants[config].rounds + race->entrants[config].count;
 }

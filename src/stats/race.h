@@ -1,18 +1,28 @@
-/* A race between the configs of one cell: which of them run in the next wave, and when to stop.
+/* A race between the configs of one cell: which of them run next, and when to stop.
  * Pure: latencies in, decisions out.
  *
- * A wave is one sample of each live config, in shuffled order. Early waves drop what is hopeless
- * against the best so far: beyond 3x after wave 0 (the warm-up), then 1.6x, 1.25x, 1.10x. Their
- * samples serve nothing else: later ones may be taken in another way (more launches per sample).
- * After them survivors run in blocks of waves and are compared with the incumbent in pairs, d_i =
- * log(t_i / t_incumbent) per wave, so that a drift of the clock common to a wave cancels. A config
- * is eliminated when median(d_i) > z * se, se = 1.2533 * 1.4826 * MAD(d_i) / sqrt(n) (the
- * standard error of a median of normal values; the spread counts as 0.2 % at least, since a few
- * samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) / alpha)): a union
- * bound over K configs and all looks (successive elimination, Even-Dar et al. 2006; the iterated
- * logarithm form after Jamieson & Nowak 2014). It stops when no survivor can be better than the
- * incumbent by more than the indifference, or at a cap. In the final the best few run a set number
- * of waves, with a hidden second sample of the incumbent per wave as A/A control. */
+ * A round is one sample of each live config, in shuffled order; a wave is one round or several that
+ * are queued together. Early rounds drop what is hopeless against the best so far: beyond 3x after
+ * round 0 (the warm-up), then 1.6x, 1.25x, 1.10x; where no more are left than the final takes, the
+ * last three are one wave. A sample may be too long by bias_ns, so it counts less that where a
+ * config is dropped. The first two rounds are single launches. Then the survivors run in blocks of
+ * rounds and are compared with the incumbent in pairs, d_i = log(t_i / t_incumbent) per round, so
+ * that a drift of the clock common to a round cancels. A config is eliminated when its d
+ * (Hodges-Lehmann, stats.h) is above z * se, se = 1.0233
+ * * 1.4826 * MAD(d_i) / sqrt(n) (its standard error for normal values; the spread counts as 0.2 %
+ * at least, since a few samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) / alpha)): a
+ * union bound over K configs and all looks (successive elimination, Even-Dar et al. 2006; the
+ * iterated logarithm form after Jamieson & Nowak 2014). The blocks end when no more than the final
+ * takes can be better than the incumbent by the indifference (one-sided, 95 %), or at a cap.
+ *
+ * In the final the best few run anew, with a hidden second sample of the leader per round as A/A
+ * control: until none of them can be better than the leader by the indifference (one-sided, 95 %)
+ * and the control reads within its limit, or to a cap. Only final samples choose the winner. Past
+ * the cap a control outside its limit makes the race unsettled.
+ *
+ * Under another objective than the median only the first two limits hold (of a quantile: against
+ * the slowest sample of a config). The mean compares means of d_i; a quantile eliminates whose
+ * fastest quarter is slower than all of the leader's samples, and its final is of a set length. */
 #ifndef TSW_STATS_RACE_H
 #define TSW_STATS_RACE_H
 
@@ -36,16 +46,27 @@ typedef enum {
     TSW_RACE_BROKEN,  /* a time that cannot be: not positive, or twice below the floor */
 } tsw_race_fate_t;
 
+typedef enum {
+    TSW_RACE_MEDIAN,
+    TSW_RACE_MEAN,
+    TSW_RACE_QUANTILE,
+} tsw_race_figure_t;
+
 typedef struct {
-    double alpha;        /* chance to lose the true best, over the whole race */
-    double indifference; /* relative difference that does not matter */
-    uint32_t max_rounds; /* paired waves before the final */
-    uint32_t final_size; /* configs in the final, without the control */
-    /* The final ends once the leader has so many waves and launches in it; after the waves alone
-     * when all others are told apart from it. */
-    uint32_t final_rounds, final_launches;
-    double floor_ns; /* no launch can be faster; 0: unknown */
-    /* Takes part in the first final_rounds waves of the final even after it was hopeless or
+    tsw_race_figure_t figure;          /* of which the winner has least */
+    double quantile;                   /* of TSW_RACE_QUANTILE */
+    double alpha;                      /* chance to lose the true best, over the whole race */
+    double indifference;               /* relative difference that does not matter */
+    double control_limit;              /* relative; of the A/A control */
+    uint32_t max_rounds;               /* paired rounds before the final */
+    uint32_t final_size;               /* configs in the final, without the control */
+    uint32_t final_rounds, final_most; /* rounds of it: at least, at most */
+    uint64_t round_interval_ns;        /* length of a sample before the final */
+    uint64_t final_interval_ns;        /* and in it */
+    uint64_t wave_ns;                  /* no wave of several rounds takes longer, about */
+    double bias_ns;                    /* by which a sample may be too long */
+    double floor_ns;                   /* no launch can be faster; 0: unknown */
+    /* Takes part in the first final_rounds rounds of the final even after it was hopeless or
      * eliminated, for an honest comparison, if these take no longer than keep_ns. It decides
      * nothing there and keeps its fate. -1: none. */
     int64_t keep;
@@ -54,25 +75,32 @@ typedef struct {
 
 #define TSW_RACE_OPTIONS_DEFAULT                                                                   \
     {                                                                                              \
-        .alpha = 0.05, .indifference = 0.005, .max_rounds = 96, .final_size = 3,                   \
-        .final_rounds = 6, .final_launches = 32, .keep = -1, .keep_ns = 10e9                       \
+        .alpha = 0.05, .indifference = 0.005, .control_limit = 0.003, .max_rounds = 96,            \
+        .final_size = 3, .final_rounds = 6, .final_most = 48, .round_interval_ns = 30000,          \
+        .final_interval_ns = 100000, .wave_ns = 20000000, .bias_ns = 600.0, .keep = -1,            \
+        .keep_ns = 10e9                                                                            \
     }
+
+/* Rounds in one wave at most. */
+#define TSW_RACE_BATCH 8
 
 typedef struct tsw_race tsw_race_t;
 
-/* Over configs 0..count-1. cell and seed decide the order within waves. */
+/* Over configs 0..count-1. cell and seed decide the order within rounds. */
 tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_key_t cell,
                           size_t count, tsw_race_t **race_p, tsw_err_t *err);
 void tsw_race_free(tsw_race_t *race);
 
 typedef struct {
-    uint32_t round; /* number of the wave, from 0 */
-    bool is_warmup; /* decides only the first limit */
+    uint32_t round;  /* number of its first round, from 0 */
+    uint32_t rounds; /* how many, one after the other in configs */
+    bool is_warmup;  /* decides only the first limit */
     bool is_early;
     bool is_final;
+    uint64_t interval_ns;    /* wanted length of a sample; 0: a single launch */
     const uint32_t *configs; /* in order of launch; borrowed until the next call */
+    const bool *is_control;  /* for each: the leader's second sample of its round */
     size_t count;            /* 0: the race is over */
-    size_t control_slot;     /* in the final: the incumbent's second sample; else count */
 } tsw_race_wave_t;
 
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p);
@@ -86,9 +114,11 @@ void tsw_race_drop(tsw_race_t *race, uint32_t config);
 
 tsw_race_fate_t tsw_race_fate(const tsw_race_t *race, uint32_t config);
 int64_t tsw_race_winner(const tsw_race_t *race); /* -1: none yet, or all failed */
-/* Median over the final of log(control / incumbent): 0 where nothing biases the race. */
+/* Over the final, log(control / leader), Hodges-Lehmann: 0 where nothing biases the race. */
 double tsw_race_control(const tsw_race_t *race);
-/* Samples of a config in paired waves so far: without the early ones and the control. */
+/* It is over, and its control was still outside the limit at the cap. */
+bool tsw_race_is_unsettled(const tsw_race_t *race);
+/* Samples of a config in paired rounds so far: without the early ones and the control. */
 size_t tsw_race_samples(const tsw_race_t *race, uint32_t config);
 
 #endif

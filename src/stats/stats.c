@@ -21,8 +21,17 @@ double tsw_stats_median(double *values, size_t n)
     return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
 }
 
+double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j <= i; j++)
+            pairs[count++] = 0.5 * (values[i] + values[j]);
+    return tsw_stats_median(pairs, count);
+}
+
 /* Type 7: linear between the two order statistics around (n - 1) p. */
-static double quantile(const double *sorted, size_t n, double p)
+double tsw_stats_quantile(const double *sorted, size_t n, double p)
 {
     double position = (double)(n - 1) * p;
     size_t below = (size_t)position;
@@ -57,14 +66,14 @@ tsw_summary_t tsw_stats_summary(double *values, size_t n)
         return summary;
     tsw_stats_sort(values, n);
     summary.min = values[0];
-    summary.q1 = quantile(values, n, 0.25);
-    summary.median = quantile(values, n, 0.5);
-    summary.q3 = quantile(values, n, 0.75);
+    summary.q1 = tsw_stats_quantile(values, n, 0.25);
+    summary.median = tsw_stats_quantile(values, n, 0.5);
+    summary.q3 = tsw_stats_quantile(values, n, 0.75);
     summary.max = values[n - 1];
     summary.mean = mean_of(values, n);
     summary.std = std_of(values, n, summary.mean);
-    summary.p90 = quantile(values, n, 0.9);
-    summary.p99 = quantile(values, n, 0.99);
+    summary.p90 = tsw_stats_quantile(values, n, 0.9);
+    summary.p99 = tsw_stats_quantile(values, n, 0.99);
     return summary;
 }
 
@@ -127,7 +136,7 @@ tsw_paired_t tsw_stats_paired(const tsw_round_value_t *a, size_t na, const tsw_r
     if (paired.n == 0)
         return paired;
     tsw_stats_sort(scratch, paired.n);
-    paired.log_ratio = quantile(scratch, paired.n, 0.5);
+    paired.log_ratio = tsw_stats_quantile(scratch, paired.n, 0.5);
     tsw_stats_median_ci(scratch, paired.n, confidence, &paired.low, &paired.high,
                         &paired.confidence);
     return paired;

@@ -56,7 +56,32 @@ static uint32_t launches(uint32_t sets, tsw_cache_state_t state, uint64_t single
                          uint64_t best_ns)
 {
     tsw_measure_rotation_t rotation = {sets, state};
-    return tsw_measure_launches(&rotation, single_ns, best_ns);
+    const tsw_wave_t wave = {.interval_ns = 250000, .graph_below_ns = 100000};
+    tsw_measure_interval_t made = tsw_measure_interval(&rotation, &wave, single_ns, best_ns);
+    assert_int_equal(made.is_graph, made.launches > 1);
+    return made.launches;
+}
+
+/* Without graphs. */
+static uint32_t queued(uint32_t sets, tsw_cache_state_t state, uint64_t single_ns, uint64_t best_ns)
+{
+    tsw_measure_rotation_t rotation = {sets, state};
+    const tsw_wave_t wave = {.interval_ns = 100000, .graph_below_ns = 25000};
+    tsw_measure_interval_t made = tsw_measure_interval(&rotation, &wave, single_ns, best_ns);
+    assert_false(made.is_graph);
+    return made.launches;
+}
+
+static void test_longer_kernels_are_queued_alike(void **state)
+{
+    (void)state;
+    const tsw_cache_state_t rotation = TSW_CACHE_STATE_COLD_ROTATION;
+    assert_int_equal(queued(8, rotation, 30000, 30000), 4); /* no whole laps */
+    assert_int_equal(queued(8, rotation, 90000, 30000), 4);
+    assert_int_equal(queued(8, rotation, 60000, 10000), 1); /* cannot win */
+    assert_int_equal(queued(8, rotation, 100000, 100000), 1);
+    assert_int_equal(queued(2, TSW_CACHE_STATE_COLD_FLUSH, 30000, 30000), 2);
+    assert_int_equal(queued(8, rotation, 0, 0), 1);
 }
 
 static void test_short_kernels_share_an_interval(void **state)
@@ -108,6 +133,7 @@ int main(void)
         cmocka_unit_test(test_hot_has_one_set),
         cmocka_unit_test(test_short_kernels_share_an_interval),
         cmocka_unit_test(test_rivals_are_measured_alike),
+        cmocka_unit_test(test_longer_kernels_are_queued_alike),
         cmocka_unit_test(test_graphs_go_whole_laps),
         cmocka_unit_test(test_a_flush_serves_each_set_once),
     };
