@@ -92,7 +92,7 @@ static tsw_status_t check_long(parse_t *parse, const char *word, bool is_last, b
         return unknown_option(parse, word, length);
     if (option->value == NULL && equals != NULL)
         return tsw_err_set(&parse->err, TSW_ERR_ARG, "option '--%s' takes no value", option->name);
-    *skip_p = option->value != NULL && equals == NULL;
+    *skip_p = option->value != NULL && equals == NULL && option->kind != TSW_OPTION_WORD;
     if (*skip_p && is_last)
         return tsw_err_set(&parse->err, TSW_ERR_ARG, "option '--%s' needs a value: %s",
                            option->name, option->value);
@@ -110,6 +110,8 @@ static tsw_status_t check_letters(parse_t *parse, const char *word, bool is_last
         }
         if (option->value == NULL)
             continue;
+        if (option->kind == TSW_OPTION_WORD)
+            break;
         *skip_p = c[1] == '\0';
         if (*skip_p && is_last)
             return tsw_err_set(&parse->err, TSW_ERR_ARG, "option '-%c' needs a value: %s", *c,
@@ -165,6 +167,9 @@ static tsw_status_t store_value(const tsw_option_t *option, const char *word, ts
     case TSW_OPTION_TEXT:
         *(const char **)option->target = word;
         return check_choice(option, word, err);
+    case TSW_OPTION_WORD:
+        *(const char **)option->target = word != NULL ? word : "";
+        return word != NULL ? check_choice(option, word, err) : TSW_OK;
     case TSW_OPTION_COUNT:
         if (!tsw_text_parse_i64(word, &count) || count < 1 || count > UINT32_MAX)
             return tsw_err_set(err, TSW_ERR_ARG, "--%s: '%s' is no whole number from 1 on",
@@ -205,6 +210,7 @@ static void fill_argp(const parse_t *parse, struct argp_option *options)
             .name = option->name,
             .key = option->letter != 0 ? option->letter : KEY_FIRST + (int)i,
             .arg = option->value,
+            .flags = option->kind == TSW_OPTION_WORD ? OPTION_ARG_OPTIONAL : 0,
             .doc = option->help,
             .group = i < parse->spec->option_count ? 0 : -1,
         };

@@ -4,6 +4,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "pack/job.h"
+#include "record/parts.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -62,39 +63,111 @@ static tsw_status_t read_one(const char *path, tsw_dataset_t *dataset_p, tsw_err
     return status;
 }
 
-/* Moves the cells of from into the dataset, when both belong to one plan. */
-static tsw_status_t join(tsw_dataset_t *dataset, tsw_dataset_t *from, const char *path,
+/* Several inputs on their way into one dataset. */
+typedef struct {
+    tsw_dataset_t all;
+    tsw_parts_t parts;
+    bool has_whole;          /* an input that is no part of a job ... */
+    uint64_t cells_of_whole; /* ... and what it has to do */
+    uint64_t cells_of_parts; /* that there are to do */
+} joined_t;
+
+/* Which parts are there now, and how many cells they should have. */
+static tsw_status_t note_parts(joined_t *joined, const tsw_run_meta_t *meta, const char *path,
+                               tsw_err_t *err)
+{
+    uint32_t twice = 0;
+    if (meta->parts[0] == '\0') {
+        joined->has_whole = true;
+        joined->cells_of_whole = meta->cells;
+        return TSW_OK;
+    }
+    tsw_status_t status = tsw_parts_add(&joined->parts, meta->parts, &twice, err);
+    if (status != TSW_OK)
+        return tsw_err_wrap(err, "%s", path);
+    if (twice == 0)
+        joined->cells_of_parts += meta->cells;
+    else
+        tsw_log(TSW_LOG_WARN, "%s: part %u of %u is there already: of each cell one result is kept",
+                path, twice, joined->parts.count);
+    return TSW_OK;
+}
+
+/* Moves all of an input to the others; all must belong to one plan. */
+static tsw_status_t join(joined_t *joined, tsw_dataset_t *from, bool first, const char *path,
                          tsw_err_t *err)
 {
-    tsw_status_t status = tsw_run_meta_compatible(&dataset->meta, &from->meta, err);
-    if (status != TSW_OK) {
-        tsw_err_wrap(err, "%s does not go with the first input", path);
-        return status;
+    tsw_status_t status = note_parts(joined, &from->meta, path, err);
+    if (status == TSW_OK && first) {
+        joined->all = *from;
+        *from = (tsw_dataset_t){0};
+        return TSW_OK;
+    }
+    if (status == TSW_OK) {
+        status = tsw_run_meta_compatible(&joined->all.meta, &from->meta, err);
+        if (status != TSW_OK)
+            tsw_err_wrap(err, "%s does not go with the first input", path);
     }
     for (size_t i = 0; status == TSW_OK && i < from->cell_count; i++)
-        status = tsw_dataset_add(dataset, &from->cells[i], err);
+        status = tsw_dataset_add(&joined->all, &from->cells[i], err);
     return status;
+}
+
+/* What all the inputs together are. */
+static tsw_status_t note_whole(joined_t *joined, tsw_err_t *err)
+{
+    tsw_run_meta_t *meta = &joined->all.meta;
+    tsw_free(meta->parts);
+    meta->parts = joined->has_whole ? tsw_strdup("") : tsw_parts_text(&joined->parts);
+    meta->cells = joined->has_whole ? joined->cells_of_whole : joined->cells_of_parts;
+    return meta->parts != NULL ? TSW_OK : tsw_err_nomem(err);
 }
 
 tsw_status_t tsw_cli_read(const char *const *paths, size_t count, tsw_dataset_t *dataset_p,
                           tsw_err_t *err)
 {
-    tsw_dataset_t all = {0};
-    tsw_status_t status = read_one(paths[0], &all, err);
-    for (size_t i = 1; status == TSW_OK && i < count; i++) {
-        tsw_dataset_t more = {0};
-        status = read_one(paths[i], &more, err);
+    joined_t joined = {.has_whole = false};
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < count; i++) {
+        tsw_dataset_t one = {0};
+        status = read_one(paths[i], &one, err);
         if (status == TSW_OK)
-            status = join(&all, &more, paths[i], err);
-        tsw_dataset_fini(&more);
+            status = join(&joined, &one, i == 0, paths[i], err);
+        tsw_dataset_fini(&one);
     }
+    if (status == TSW_OK)
+        status = note_whole(&joined, err);
+    tsw_parts_fini(&joined.parts);
     if (status != TSW_OK) {
-        tsw_dataset_fini(&all);
+        tsw_dataset_fini(&joined.all);
         return status;
     }
-    tsw_dataset_canonicalise(&all);
-    *dataset_p = all;
+    tsw_dataset_canonicalise(&joined.all);
+    *dataset_p = joined.all;
     return TSW_OK;
+}
+
+size_t tsw_cli_missing(const tsw_dataset_t *dataset, tsw_buf_t *out)
+{
+    const tsw_run_meta_t *meta = &dataset->meta;
+    tsw_parts_t parts = {0};
+    tsw_buf_t list = TSW_BUF_INIT;
+    uint32_t twice = 0;
+    size_t missing = 0, complete = 0;
+    if (meta->parts[0] != '\0' && tsw_parts_add(&parts, meta->parts, &twice, NULL) == TSW_OK)
+        missing = tsw_parts_missing(&parts, &list);
+    if (missing > 0)
+        tsw_buf_printf(out, "part%s %s of %u %s missing\n", missing > 1 ? "s" : "",
+                       tsw_buf_text(&list), parts.count, missing > 1 ? "are" : "is");
+    for (size_t i = 0; i < dataset->cell_count; i++)
+        complete += dataset->cells[i].complete;
+    if (complete < meta->cells)
+        tsw_buf_printf(out, "%zu of %zu cells are not done\n", (size_t)meta->cells - complete,
+                       (size_t)meta->cells);
+    missing += complete < meta->cells;
+    tsw_buf_fini(&list);
+    tsw_parts_fini(&parts);
+    return missing;
 }
 
 bool tsw_cli_is_simulated(const tsw_dataset_t *dataset)

@@ -18,6 +18,10 @@ tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,
 tsw_status_t tsw_cli_read(const char *const *paths, size_t count, tsw_dataset_t *dataset_p,
                           tsw_err_t *err);
 
+/* Appends a line for parts of the job and one for cells that the dataset lacks; returns how many
+ * lines. */
+size_t tsw_cli_missing(const tsw_dataset_t *dataset, tsw_buf_t *out);
+
 /* True for results that no real device gave: "sim", "replay". */
 bool tsw_cli_is_simulated(const tsw_dataset_t *dataset);
 

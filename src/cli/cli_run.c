@@ -20,7 +20,14 @@ typedef struct {
     const char *kernels;
     const char *protocol; /* NULL: the job's */
     const char *part;
+    double budget_s;
+    const char *resume; /* NULL: no; "": as it is; "accept" */
 } run_args_t;
+
+/* Not given: the job's; 0: none. */
+static const double budget_of_job = -1;
+
+static const char *const resume_words[] = {"accept", NULL};
 
 static void join_words(int argc, char **argv, tsw_buf_t *out)
 {
@@ -155,7 +162,7 @@ static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
 
 static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
 {
-    run_args_t args = {.run = {.device = "auto", .progress = true}};
+    run_args_t args = {.run = {.device = "auto", .progress = true}, .budget_s = budget_of_job};
     const tsw_option_t options[] = {
         {"output", 'o', "RUN", TSW_OPTION_TEXT, &args.run.run_dir,
          "Folder of this run; must be new, or empty, or resumed (no default)", NULL},
@@ -163,12 +170,16 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          "auto, cuda, sim:NAME[,NAME..] or replay:FILE; only sim: and replay: do without a GPU "
          "(default: auto)",
          NULL},
-        {"resume", 'r', NULL, TSW_OPTION_FLAG, &args.run.resume,
-         "Go on with a run that stopped (default: off)", NULL},
+        {"resume", 'r', "accept", TSW_OPTION_WORD, &args.resume,
+         "Go on with a run that stopped. When sources, toolchain, policy, shapes, GPUs' arch, "
+         "clocks "
+         "or driver are not what they were: list the differences and stop; =accept: do again what "
+         "they concern (default: off)",
+         resume_words},
         {"part", 0, "I/N", TSW_OPTION_TEXT, &args.part,
          "Do the I-th of N shares of the cells; `merge` joins them (default: all cells)", NULL},
-        {"budget", 'b', "TIME", TSW_OPTION_SECONDS, &args.run.budget_s,
-         "Stop, resumable, after this time: 90s, 15m, 8h (default: the job's)", NULL},
+        {"budget", 'b', "TIME", TSW_OPTION_SECONDS, &args.budget_s,
+         "Stop, resumable, after this time: 90s, 15m, 8h; 0: never (default: the job's)", NULL},
         {"jobs", 'j', "N", TSW_OPTION_COUNT, &args.run.build_jobs,
          "Builds at a time on each node (default: cores less one per GPU)", NULL},
         {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.run.toolchain,
@@ -208,6 +219,10 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
     if (tsw_cli_parse(&spec, argc, argv, &words, &code)) {
         tsw_node_name(node, sizeof(node));
         tsw_log_setup(words.level, tsw_comm_size(comm) > 1 ? rank : -1, node);
+        args.run.resume = args.resume != NULL;
+        if (args.budget_s != budget_of_job)
+            args.run.budget_s = args.budget_s > 0 ? args.budget_s : TSW_RUN_NO_BUDGET;
+        args.run.accept = args.resume != NULL && args.resume[0] != '\0';
         args.run.invocation = tsw_buf_text(&invocation);
         const tsw_status_t status = run(comm, words.items[0], &args, &summary, &err);
         if (rank == 0)

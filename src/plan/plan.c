@@ -24,6 +24,7 @@ void tsw_plan_free(tsw_plan_t *plan)
     }
     for (size_t i = 0; i < plan->cell_count; i++)
         tsw_plan_cell_fini(&plan->cells[i]);
+    tsw_free(plan->inputs);
     tsw_free(plan->variants);
     tsw_free(plan->builds);
     tsw_free(plan->cells);
@@ -96,18 +97,6 @@ static int compare_keys(const void *a, const void *b)
     return tsw_key_compare(*(const tsw_key_t *)a, *(const tsw_key_t *)b);
 }
 
-static void hash_policy(tsw_hash_t *hash, const tsw_policy_t *policy)
-{
-    tsw_hash_i64(hash, policy->protocol);
-    tsw_hash_i64(hash, policy->objective);
-    tsw_hash_i64(hash, policy->warmup_rounds);
-    tsw_hash_i64(hash, policy->rounds);
-    tsw_hash_i64(hash, policy->cache);
-    tsw_hash_bytes(hash, &policy->launch_timeout_s, sizeof(policy->launch_timeout_s));
-    tsw_hash_bytes(hash, &policy->cell_budget_s, sizeof(policy->cell_budget_s));
-    tsw_hash_i64(hash, (int64_t)policy->seed);
-}
-
 /* A cell's key with what else its record holds. */
 static tsw_key_t key_with_weight(const tsw_cell_t *cell)
 {
@@ -128,8 +117,7 @@ static tsw_status_t key_plan(tsw_plan_t *plan, tsw_err_t *err)
         for (size_t i = 0; i < plan->cell_count; i++)
             keys[i] = key_with_weight(&plan->cells[i]);
         qsort(keys, plan->cell_count, sizeof(*keys), compare_keys);
-        tsw_hash_text(hash, tsw_purpose_name(plan->job->purpose));
-        hash_policy(hash, &plan->job->policy);
+        tsw_hash_text(hash, plan->inputs);
         tsw_hash_bytes(hash, keys, plan->cell_count * sizeof(*keys));
         plan->key = tsw_hash_key(hash);
     }
@@ -157,6 +145,8 @@ tsw_status_t tsw_plan_make(const tsw_job_t *job, tsw_plan_t **plan_p, tsw_err_t 
         tsw_plan_cells_sort(m.plan);
         status = tsw_plan_builds_make(&m);
     }
+    if (status == TSW_OK)
+        status = tsw_plan_inputs_make(m.plan, &m.plan->inputs, err);
     if (status == TSW_OK)
         status = key_plan(m.plan, err);
     maker_fini(&m);

@@ -63,6 +63,7 @@ typedef struct {
     size_t duplicate_count; /* cells that the job asks for again; dropped */
     tsw_key_t key; /* digest of all that makes results: equal on every rank and for a resume, and
                       for any order of the entries of a job */
+    char *inputs;  /* what the key says, as text to compare: record/inputs.h */
 } tsw_plan_t;
 
 /* TSW_ERR_INPUT with the place in the job file: a space too large (with the counts of the filters),

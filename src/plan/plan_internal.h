@@ -38,6 +38,8 @@ void tsw_plan_cell_fini(tsw_cell_t *cell);
 /* Sets the order of a cell that has its configs. */
 tsw_status_t tsw_plan_order_make(const tsw_plan_variant_t *variant, tsw_cell_t *cell,
                                  tsw_err_t *err);
+/* The text of plan->inputs; heap. */
+tsw_status_t tsw_plan_inputs_make(const tsw_plan_t *plan, char **inputs_p, tsw_err_t *err);
 /* Order and ids. */
 void tsw_plan_cells_sort(tsw_plan_t *plan);
 

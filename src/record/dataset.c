@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "record/inputs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,8 @@ void tsw_run_meta_fini(tsw_run_meta_t *meta)
     tsw_free(meta->objective);
     tsw_free(meta->invocation);
     tsw_free(meta->retired);
+    tsw_free(meta->inputs);
+    tsw_free(meta->parts);
     *meta = (tsw_run_meta_t){0};
 }
 
@@ -45,6 +48,8 @@ tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_
     meta.objective = copy_text(from->objective, &ok);
     meta.invocation = copy_text(from->invocation, &ok);
     meta.retired = copy_text(from->retired, &ok);
+    meta.inputs = copy_text(from->inputs, &ok);
+    meta.parts = copy_text(from->parts, &ok);
     if (!ok) {
         tsw_run_meta_fini(&meta);
         return tsw_err_nomem(err);
@@ -58,30 +63,44 @@ static const char *or_empty(const char *text)
     return text != NULL ? text : "";
 }
 
-static void compare_text(tsw_buf_t *out, const char *what, const char *a, const char *b)
+/* The inputs tell what makes two plans differ; of files before 1.2, only that they do. */
+static size_t compare_plans(const tsw_run_meta_t *before, const tsw_run_meta_t *now, tsw_buf_t *out)
 {
-    if (strcmp(or_empty(a), or_empty(b)) != 0)
-        tsw_buf_printf(out, "%s%s \"%s\" and \"%s\"", out->size > 0 ? "; " : "", what, or_empty(a),
-                       or_empty(b));
+    char key_before[TSW_KEY_TEXT_SIZE];
+    char key_now[TSW_KEY_TEXT_SIZE];
+    size_t count = 0;
+    if (tsw_key_equal(before->plan_key, now->plan_key))
+        return 0;
+    if (or_empty(before->inputs)[0] != '\0' && or_empty(now->inputs)[0] != '\0')
+        count = tsw_inputs_compare(before->inputs, now->inputs, out);
+    return count > 0
+               ? count
+               : tsw_inputs_compare_value("plan", tsw_key_format(before->plan_key, key_before),
+                                          tsw_key_format(now->plan_key, key_now), out);
+}
+
+size_t tsw_run_meta_compare(const tsw_run_meta_t *before, const tsw_run_meta_t *now, tsw_buf_t *out)
+{
+    size_t count = compare_plans(before, now, out);
+    count += tsw_inputs_compare_value("mode", or_empty(before->mode), or_empty(now->mode), out);
+    count += tsw_inputs_compare_value("toolchain", or_empty(before->toolchain),
+                                      or_empty(now->toolchain), out);
+    count +=
+        tsw_inputs_compare_value("clocks", or_empty(before->clocks), or_empty(now->clocks), out);
+    return count;
 }
 
 tsw_status_t tsw_run_meta_compatible(const tsw_run_meta_t *a, const tsw_run_meta_t *b,
                                      tsw_err_t *err)
 {
     tsw_buf_t differences = TSW_BUF_INIT;
-    char plan_a[TSW_KEY_TEXT_SIZE];
-    char plan_b[TSW_KEY_TEXT_SIZE];
-    compare_text(&differences, "plan", tsw_key_format(a->plan_key, plan_a),
-                 tsw_key_format(b->plan_key, plan_b));
-    compare_text(&differences, "mode", a->mode, b->mode);
-    compare_text(&differences, "toolchain", a->toolchain, b->toolchain);
-    compare_text(&differences, "clocks", a->clocks, b->clocks);
+    tsw_run_meta_compare(a, b, &differences);
     tsw_status_t status = TSW_OK;
     if (!tsw_buf_ok(&differences))
         status = tsw_err_nomem(err);
     else if (differences.size > 0)
-        status = tsw_err_set(err, TSW_ERR_ARG, "results that must not be mixed: %s",
-                             tsw_buf_text(&differences));
+        status = tsw_err_set(err, TSW_ERR_ARG, "results that must not be mixed differ in:\n%.*s",
+                             (int)differences.size - 1, tsw_buf_text(&differences));
     tsw_buf_fini(&differences);
     return status;
 }

@@ -2,6 +2,7 @@
 #ifndef TSW_RECORD_DATASET_H
 #define TSW_RECORD_DATASET_H
 
+#include "base/buf.h"
 #include "record/record.h"
 
 /* What is true for all records of a run. All text is heap, UTF-8, never NULL once filled. */
@@ -19,6 +20,11 @@ typedef struct {
     char *objective;  /* "median", "p90", "p99", "mean": what a winner has least of */
     char *invocation; /* the command line */
     char *retired;    /* GPUs not used to the end and why, a line each; only in a merged file */
+    char *inputs;     /* what plan_key stands for, as lines: record/inputs.h */
+    char *parts;      /* "1,3/8": which parts of the job are in here; "": all of it */
+    uint64_t cells;   /* that there are to do, in these parts; 0: not known */
+    uint64_t edition; /* grows with each resume that accepts differences: of a run folder only the
+                         highest counts, what is older is superseded */
     uint64_t seed;
     uint64_t start_wall_ns;
 } tsw_run_meta_t;
@@ -26,8 +32,11 @@ typedef struct {
 void tsw_run_meta_fini(tsw_run_meta_t *meta);
 /* Deep copy; missing text becomes "". */
 tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_p, tsw_err_t *err);
-/* TSW_OK when records of both may stand in one file: same plan, mode, toolchain, clocks. Else
- * TSW_ERR_ARG with the list of differences. */
+/* Appends a line per difference that forbids records of both in one file: plan, mode, toolchain,
+ * clocks. Returns how many. */
+size_t tsw_run_meta_compare(const tsw_run_meta_t *before, const tsw_run_meta_t *now,
+                            tsw_buf_t *out);
+/* TSW_OK when there is no such difference; else TSW_ERR_ARG with the list of them. */
 tsw_status_t tsw_run_meta_compatible(const tsw_run_meta_t *a, const tsw_run_meta_t *b,
                                      tsw_err_t *err);
 

@@ -45,8 +45,8 @@ static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
         tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
         tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_tally_init,
         tsw_run_open_folder,     tsw_run_share_attempt,  tsw_run_open_segments,
-        tsw_run_store_skipped,   tsw_run_builds_init,    tsw_run_lane_init,
-        tsw_run_coord_init,
+        tsw_run_store_kept,      tsw_run_store_skipped,  tsw_run_builds_init,
+        tsw_run_lane_init,       tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
@@ -78,6 +78,7 @@ static void run_fini(tsw_run_t *run)
     tsw_cache_close(run->cache);
     tsw_toolchain_fini(&run->toolchain);
     tsw_dataset_fini(&run->recorded);
+    tsw_dataset_fini(&run->kept);
     tsw_run_meta_fini(&run->meta);
     tsw_free(run->toolchain_text);
     tsw_free(run->spec.scenario);

@@ -7,6 +7,8 @@
 #include "record/calibration.h"
 #include "record/dataset.h"
 
+#define TSW_RUN_NO_BUDGET (-1.0)
+
 typedef struct {
     const char *run_dir;
     /* "auto", "cuda", "replay:FILE", "sim:h200,a100" (dealt over ranks; each is a GPU of its own,
@@ -17,7 +19,8 @@ typedef struct {
     const char *worker_path; /* NULL: tilesweep-worker beside the program */
     bool allow_shared_gpu;
     bool resume;
-    double budget_s;      /* 0: the job's */
+    bool accept;          /* with resume: differences too; what they concern is done again */
+    double budget_s;      /* 0: the job's; TSW_RUN_NO_BUDGET */
     tsw_plan_part_t part; /* zeroed: the whole job */
     uint32_t build_jobs;  /* builds at a time on this node; 0: by cores */
     const char *invocation;

@@ -224,7 +224,8 @@ static bool is_superseded(const tsw_run_t *run)
 
 static bool is_out_of_time(const tsw_run_t *run)
 {
-    double budget_s = run->options->budget_s > 0 ? run->options->budget_s : run->job->budget_s;
+    double given_s = run->options->budget_s;
+    double budget_s = given_s != 0 ? given_s : run->job->budget_s;
     double spent_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
     return budget_s > 0 && spent_s > budget_s;
 }

@@ -58,6 +58,15 @@ static tsw_status_t write_inputs(const tsw_run_t *run, tsw_err_t *err)
     return status;
 }
 
+/* "2/8"; "" for the whole job. */
+static char *format_part(tsw_plan_part_t part)
+{
+    tsw_buf_t text = TSW_BUF_INIT;
+    if (part.count > 1)
+        tsw_buf_printf(&text, "%u/%u", part.number, part.count);
+    return tsw_buf_take_text(&text);
+}
+
 static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
 {
     const tsw_fileset_item_t *job = tsw_fileset_find(&run->job->snapshot, "job.yaml");
@@ -75,56 +84,16 @@ static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
     meta->protocol = tsw_strdup(tsw_protocol_name(run->job->policy.protocol));
     meta->objective = tsw_strdup(tsw_objective_name(run->job->policy.objective));
     meta->invocation = tsw_strdup(invocation != NULL ? invocation : "");
+    meta->inputs = tsw_strdup(run->plan->inputs);
+    meta->parts = format_part(run->options->part);
+    meta->cells = run->plan->cell_count;
     meta->seed = run->job->policy.seed;
     meta->start_wall_ns = tsw_clock_wall_ns();
     bool ok = meta->job_name != NULL && meta->job_text != NULL && meta->purpose != NULL &&
               meta->toolchain != NULL && meta->tool != NULL && meta->mode != NULL &&
               meta->clocks != NULL && meta->protocol != NULL && meta->objective != NULL &&
-              meta->invocation != NULL;
+              meta->invocation != NULL && meta->inputs != NULL && meta->parts != NULL;
     return ok ? TSW_OK : tsw_err_nomem(err);
-}
-
-/* Cells that the plan skips and an earlier attempt has written down are not written again. */
-static void mark_skipped(const tsw_plan_t *plan, const tsw_dataset_t *before, bool *done)
-{
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        if (plan->cells[i].skip_reason != NULL)
-            done[i] = tsw_dataset_find(before, plan->cells[i].key) != NULL;
-    }
-}
-
-/* What earlier attempts left: which cells are done. Their results must be of the same kind. */
-static tsw_status_t resume(tsw_run_t *run, tsw_err_t *err)
-{
-    char *parts = tsw_path_join(run->options->run_dir, "parts");
-    if (parts == NULL)
-        return tsw_err_nomem(err);
-    bool there = tsw_path_exists(parts);
-    tsw_free(parts);
-    if (!there)
-        return TSW_OK;
-    tsw_dataset_t before = {0};
-    char *skipped = NULL;
-    tsw_status_t status = tsw_store_read(run->options->run_dir, &before, &skipped, err);
-    if (status == TSW_ERR_NOT_FOUND) { /* stopped before its first segment */
-        tsw_err_clear(err);
-        return TSW_OK;
-    }
-    if (status == TSW_OK && skipped != NULL && skipped[0] != '\0')
-        tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
-    if (status == TSW_OK && before.cell_count > 0) {
-        status = tsw_run_meta_compatible(&before.meta, &run->meta, err);
-        if (status != TSW_OK)
-            status = tsw_err_wrap(err, "cannot resume %s", run->options->run_dir);
-    }
-    if (status == TSW_OK) {
-        tsw_plan_resume(run->plan, &before, run->done);
-        mark_skipped(run->plan, &before, run->done);
-        tsw_run_tally_before(run, &before);
-    }
-    tsw_free(skipped);
-    tsw_dataset_fini(&before);
-    return status;
 }
 
 /* What the file system refuses is the environment's fault; a full disk keeps its own name. */
@@ -147,7 +116,7 @@ tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err)
         return tsw_err_nomem(err);
     status = tsw_dir_make(dir, err);
     if (status == TSW_OK && run->options->resume)
-        status = resume(run, err);
+        status = tsw_run_resume(run, err);
     if (status == TSW_OK)
         status = tsw_store_next_attempt(dir, &run->attempt, err);
     if (status == TSW_OK)
@@ -155,17 +124,19 @@ tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err)
     return as_env(status, dir, err);
 }
 
-/* The attempt's number and start, the same in the segments of all ranks. */
+/* Number, start and edition of the attempt: the same in the segments of all ranks. */
 tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err)
 {
     tsw_buf_t bytes = TSW_BUF_INIT;
     tsw_put_u32(&bytes, run->attempt);
     tsw_put_u64(&bytes, run->meta.start_wall_ns);
+    tsw_put_u64(&bytes, run->meta.edition);
     tsw_status_t status = tsw_comm_bcast(run->comm, &bytes, err);
     if (status == TSW_OK) {
         tsw_reader_t in = tsw_reader(bytes.data, bytes.size);
         run->attempt = tsw_get_u32(&in);
         run->meta.start_wall_ns = tsw_get_u64(&in);
+        run->meta.edition = tsw_get_u64(&in);
         status = tsw_msg_done(&in, "attempt", err);
     }
     tsw_buf_fini(&bytes);

@@ -111,6 +111,7 @@ typedef struct {
     tsw_run_member_t *members; /* rank 0: of each rank */
     tsw_run_arch_t *archs;     /* rank 0: of each arch of the job */
     bool *done;                /* rank 0: cells that a resume skips */
+    tsw_dataset_t kept;        /* rank 0: results for a new edition, until they are sealed */
     tsw_segments_t *segments;
 
     tsw_loop_t *loop;
@@ -178,7 +179,17 @@ uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank); /* builds at a time *
 tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_store_kept(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_store_skipped(tsw_run_t *run, tsw_err_t *err);
+
+/* ---- run_resume.c: rank 0 ---- */
+/* Reads what earlier attempts left in the folder; see the next. */
+tsw_status_t tsw_run_resume(tsw_run_t *run, tsw_err_t *err);
+/* Marks as done what still holds of earlier results (canonical; emptied in part). Differences that
+ * are not accepted: TSW_ERR_ARG with their list; accepted: what holds moves to run->kept. */
+tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_t *err);
+/* Appends a line per difference between what made those results and what would make the next. */
+size_t tsw_run_resume_compare(const tsw_run_t *run, const tsw_dataset_t *before, tsw_buf_t *out);
 
 /* ---- run_worker.c ---- */
 /* tilesweep-worker in one of its modes. */

@@ -37,9 +37,10 @@ tsw_status_t tsw_store_write(const char *path, const tsw_dataset_t *dataset, tsw
 
 /* Read a sweep file or one segment. TSW_ERR_CORRUPT, TSW_ERR_VERSION. */
 tsw_status_t tsw_store_read_file(const char *path, tsw_dataset_t *dataset_p, tsw_err_t *err);
-/* Read a run folder or a sweep file; canonical. Of a folder all segments are read, or sweep.h5 when
- * there are none; segments that are torn are left out and named in *skipped_p, one a line (heap, ""
- * when none; may be NULL). TSW_ERR_ARG: segments that must not be mixed. TSW_ERR_NOT_FOUND. */
+/* Read a run folder or a sweep file; canonical. Of a folder all segments of its newest edition are
+ * read, or sweep.h5 when there are none; segments that are torn are left out and named in
+ * *skipped_p, one a line (heap, "" when none; may be NULL). TSW_ERR_ARG: segments that must not be
+ * mixed. TSW_ERR_NOT_FOUND. */
 tsw_status_t tsw_store_read(const char *path, tsw_dataset_t *dataset_p, char **skipped_p,
                             tsw_err_t *err);
 

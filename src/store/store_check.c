@@ -221,14 +221,19 @@ static tsw_status_t check_tables(const tsw_tables_t *tables, bool sweep, tsw_fau
 typedef struct {
     tsw_buf_t *report;
     size_t faults;
-    tsw_run_meta_t meta; /* of the first file: the others must fit to it */
+    tsw_run_meta_t
+        meta; /* of the newest file: the others must fit to it, unless of an older edition */
     bool has_meta;
 } check_t;
 
 static void check_meta(check_t *check, tsw_run_meta_t *meta, tsw_faults_t *faults)
 {
     tsw_err_t err = TSW_ERR_INIT;
-    if (!check->has_meta) {
+    if (check->has_meta && meta->edition < check->meta.edition) {
+        tsw_buf_printf(check->report, "%s: superseded: of edition %llu, the run is at %llu\n",
+                       faults->path, (unsigned long long)meta->edition,
+                       (unsigned long long)check->meta.edition);
+    } else if (!check->has_meta) {
         check->meta = *meta;
         check->has_meta = true;
         *meta = (tsw_run_meta_t){0};
@@ -284,7 +289,7 @@ static tsw_status_t check_folder(check_t *check, const char *run_dir, tsw_err_t 
 {
     tsw_names_t paths = {0};
     tsw_status_t status = tsw_folder_segments(run_dir, &paths, err);
-    for (size_t i = 0; status == TSW_OK && i < paths.count; i++)
+    for (size_t i = paths.count; status == TSW_OK && i-- > 0;) /* the newest edition first */
         status = check_file(check, paths.names[i], false, err);
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
     if (sweep == NULL) {

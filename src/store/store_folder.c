@@ -73,7 +73,16 @@ tsw_status_t tsw_dataset_move_cells(tsw_dataset_t *into, tsw_dataset_t *from, ts
     return status;
 }
 
-/* Adds one segment. The first one gives the meta; the others must fit to it. */
+/* The dataset becomes an empty one with the meta of a segment. */
+static void start_over(tsw_dataset_t *dataset, tsw_dataset_t *segment)
+{
+    tsw_dataset_fini(dataset);
+    dataset->meta = segment->meta;
+    segment->meta = (tsw_run_meta_t){0};
+}
+
+/* Adds one segment. The first one gives the meta; the others must fit to it. Of several editions
+ * the newest counts: older segments are superseded. */
 static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool first,
                                 tsw_err_t *err)
 {
@@ -81,9 +90,11 @@ static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool f
     tsw_status_t status = tsw_store_read_file(path, &segment, err);
     if (status != TSW_OK)
         return status;
-    if (first) {
-        dataset->meta = segment.meta;
-        segment.meta = (tsw_run_meta_t){0};
+    if (first || segment.meta.edition > dataset->meta.edition) {
+        start_over(dataset, &segment);
+    } else if (segment.meta.edition < dataset->meta.edition) {
+        tsw_dataset_fini(&segment);
+        return TSW_OK;
     } else {
         status = tsw_run_meta_compatible(&dataset->meta, &segment.meta, err);
         if (status != TSW_OK)

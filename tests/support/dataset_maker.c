@@ -38,6 +38,10 @@ tsw_run_meta_t tsw_make_meta(const tsw_make_t *make)
         .objective = text_of("median"),
         .invocation = text_of("tilesweep run demo.yaml -o run"),
         .retired = text_of("attempt 1, rank 3 on n1, GPU-7: Xid 79\n"),
+        .inputs = text_of("measure.rounds: 5\npurpose: release\n"),
+        .parts = text_of("1,3/4"),
+        .cells = 7,
+        .edition = 2,
         .seed = make->seed,
         .start_wall_ns = 1700000000000000000u,
     };
@@ -327,6 +331,10 @@ const char *tsw_meta_difference(const tsw_run_meta_t *a, const tsw_run_meta_t *b
     DIFFER_TEXT(objective);
     DIFFER_TEXT(invocation);
     DIFFER_TEXT(retired);
+    DIFFER_TEXT(inputs);
+    DIFFER_TEXT(parts);
+    DIFFER_VALUE(cells);
+    DIFFER_VALUE(edition);
     DIFFER_VALUE(seed);
     DIFFER_VALUE(start_wall_ns);
     return NULL;

@@ -169,10 +169,15 @@ static void test_compatible_lists_each_difference(void **state)
     strcpy(b.clocks, "LOCK");
     strcpy(b.mode, "cud");
     assert_int_equal(tsw_run_meta_compatible(&a, &b, &err), TSW_ERR_ARG);
-    assert_non_null(strstr(err.text, "clocks \"free\" and \"LOCK\""));
-    assert_non_null(strstr(err.text, "mode \"sim\" and \"cud\""));
-    assert_non_null(strstr(err.text, "plan "));
+    assert_non_null(strstr(err.text, "\n  clocks: free -> LOCK"));
+    assert_non_null(strstr(err.text, "\n  mode: sim -> cud\n"));
+    assert_non_null(strstr(err.text, "\n  plan: "));
     assert_null(strstr(err.text, "toolchain"));
+    strcpy(b.inputs, "measure.rounds: 6\npurpose: release\n");
+    assert_int_equal(tsw_run_meta_compatible(&a, &b, &err), TSW_ERR_ARG);
+    assert_non_null(strstr(err.text, "\n  measure.rounds: 5 -> 6\n"));
+    assert_null(strstr(err.text, "plan: "));
+    assert_null(strstr(err.text, "purpose"));
     tsw_run_meta_fini(&a);
     tsw_run_meta_fini(&b);
 }

@@ -2,7 +2,9 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "base/rng.h"
 #include "dataset_maker.h"
+#include "store/store_seal.h"
 #include "store/store_tables.h"
 #include "temp_dir.h"
 
@@ -318,10 +320,118 @@ static void test_folders_are_checked_file_by_file(void **state)
     tsw_buf_clear(&report);
     assert_int_equal(tsw_store_write(tsw_temp_path("run/sweep.h5"), &other, NULL), TSW_OK);
     assert_int_equal(check(tsw_temp_path("run"), &report), 3);
-    assert_non_null(
-        strstr(tsw_buf_text(&report), "sweep.h5: /meta: results that must not be mixed: plan"));
+    assert_non_null(strstr(tsw_buf_text(&report),
+                           "sweep.h5: /meta: results that must not be mixed differ in:\n  plan: "));
     tsw_dataset_fini(&other);
     tsw_buf_fini(&report);
+}
+
+/* A resume that accepted differences begins an edition; what is older counts no more. */
+static void test_older_editions_are_superseded(void **state)
+{
+    (void)state;
+    tsw_buf_t report = TSW_BUF_INIT;
+    assert_int_equal(tsw_dir_make(tsw_temp_path("editions/parts/a0001-r0000"), NULL), TSW_OK);
+    assert_int_equal(tsw_dir_make(tsw_temp_path("editions/parts/a0002-r0001"), NULL), TSW_OK);
+    tsw_dataset_t old = tsw_make_dataset(&small);
+    tsw_dataset_t other = tsw_make_dataset(
+        &(tsw_make_t){.seed = 5, .cells = 1, .configs = 2, .rounds = 3, .nodes = 1, .attempt = 2});
+    other.meta.edition = old.meta.edition + 1;
+    other.meta.plan_key.lo ^= 1;
+    assert_int_equal(tsw_store_write(tsw_temp_path("editions/sweep.h5"), &old, NULL), TSW_OK);
+    const char *first = tsw_temp_path("editions/parts/a0001-r0000/000001.h5");
+    assert_int_equal(tsw_store_write(first, &old, NULL), TSW_OK);
+    assert_int_equal(
+        tsw_store_write(tsw_temp_path("editions/parts/a0002-r0001/000001.h5"), &other, NULL),
+        TSW_OK);
+    assert_int_equal(check(tsw_temp_path("editions"), &report), 0);
+    assert_non_null(strstr(tsw_buf_text(&report), "a0001-r0000/000001.h5: superseded: of edition "
+                                                  "2, the run is at 3\n"));
+    assert_non_null(strstr(tsw_buf_text(&report), "sweep.h5: superseded"));
+    tsw_dataset_t read = {0};
+    char *skipped = NULL;
+    assert_int_equal(tsw_store_read(tsw_temp_path("editions"), &read, &skipped, NULL), TSW_OK);
+    assert_string_equal(skipped, "");
+    assert_int_equal(read.cell_count, 1);
+    assert_int_equal(read.cells[0].attempt, 2);
+    assert_int_equal(read.meta.edition, 3);
+    tsw_free(skipped);
+    tsw_dataset_fini(&read);
+    tsw_dataset_fini(&old);
+    tsw_dataset_fini(&other);
+    tsw_buf_fini(&report);
+}
+
+enum { WOUNDS = 200 };
+
+/* One damage of many: cut off, or a byte changed. */
+static void wound(const tsw_buf_t *good, uint64_t number, const char *path)
+{
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    size_t place = (size_t)(tsw_rng_u64(17, number, 0, 0, 0) % good->size);
+    tsw_buf_append(&bytes, good->data, number % 4 == 0 ? place : good->size);
+    if (number % 4 != 0)
+        bytes.data[place] ^= (uint8_t)(1 + tsw_rng_u64(17, number, 1, 0, 0) % 255);
+    assert_int_equal(tsw_file_write_atomic(path, bytes.data, bytes.size, NULL), TSW_OK);
+    tsw_buf_fini(&bytes);
+}
+
+/* Whatever happened to a segment: it is named, left out, and the others are read. */
+static void test_any_damage_is_seen_and_costs_that_segment_alone(void **state)
+{
+    (void)state;
+    char good_path[512], bad_path[512];
+    tsw_buf_t good = TSW_BUF_INIT;
+    tsw_dataset_t dataset = tsw_make_dataset(&small);
+    snprintf(good_path, sizeof(good_path), "%s",
+             tsw_temp_path("wounds/parts/a0001-r0000/000002.h5"));
+    snprintf(bad_path, sizeof(bad_path), "%s", tsw_temp_path("wounds/parts/a0001-r0000/000001.h5"));
+    assert_int_equal(tsw_dir_make(tsw_temp_path("wounds/parts/a0001-r0000"), NULL), TSW_OK);
+    assert_int_equal(tsw_store_write(good_path, &dataset, NULL), TSW_OK);
+    assert_int_equal(tsw_file_read(good_path, &good, NULL), TSW_OK);
+    for (uint64_t i = 0; i < WOUNDS; i++) {
+        tsw_buf_t report = TSW_BUF_INIT;
+        tsw_dataset_t read = {0};
+        char *skipped = NULL;
+        wound(&good, i, bad_path);
+        assert_int_equal(tsw_store_read(tsw_temp_path("wounds"), &read, &skipped, NULL), TSW_OK);
+        assert_int_equal(read.cell_count, small.cells);
+        assert_non_null(strstr(skipped, "a0001-r0000/000001.h5: "));
+        assert_int_equal(check(tsw_temp_path("wounds"), &report), 1);
+        assert_non_null(strstr(tsw_buf_text(&report), "a0001-r0000/000001.h5: "));
+        tsw_free(skipped);
+        tsw_dataset_fini(&read);
+        tsw_buf_fini(&report);
+    }
+    tsw_dataset_fini(&dataset);
+    tsw_buf_fini(&good);
+}
+
+/* The same under a seal that fits: what is read is what the format allows, or nothing. */
+static void test_garbage_with_a_good_seal_does_not_crash(void **state)
+{
+    (void)state;
+    size_t refused = 0;
+    tsw_buf_t good = TSW_BUF_INIT;
+    const char *path = tsw_temp_path("bad.h5");
+    write_damaged(path, NULL);
+    assert_int_equal(tsw_file_read(path, &good, NULL), TSW_OK);
+    for (uint64_t i = 0; i < WOUNDS; i++) {
+        tsw_buf_t bytes = TSW_BUF_INIT, report = TSW_BUF_INIT;
+        wound(&good, i, path);
+        assert_int_equal(tsw_file_read(path, &bytes, NULL), TSW_OK);
+        if (bytes.size <= TSW_SEAL_SIZE) {
+            tsw_buf_fini(&bytes);
+            continue;
+        }
+        tsw_seal_format(bytes.data + TSW_SEAL_SIZE, bytes.size - TSW_SEAL_SIZE, (char *)bytes.data);
+        assert_int_equal(tsw_file_write_atomic(path, bytes.data, bytes.size, NULL), TSW_OK);
+        refused += check(path, &report) > 0;
+        tsw_buf_fini(&bytes);
+        tsw_buf_fini(&report);
+    }
+    assert_true(refused > WOUNDS / 4); /* the rest changed what nothing depends on */
+    tsw_buf_fini(&good);
 }
 
 static void test_a_missing_file_is_an_error_not_a_fault(void **state)
@@ -421,6 +531,9 @@ int main(void)
         cmocka_unit_test(test_results_that_contradict_themselves),
         cmocka_unit_test(test_many_faults_are_counted_not_shown),
         cmocka_unit_test(test_folders_are_checked_file_by_file),
+        cmocka_unit_test(test_older_editions_are_superseded),
+        cmocka_unit_test(test_any_damage_is_seen_and_costs_that_segment_alone),
+        cmocka_unit_test(test_garbage_with_a_good_seal_does_not_crash),
         cmocka_unit_test(test_a_missing_file_is_an_error_not_a_fault),
         cmocka_unit_test(test_another_major_version_is_refused),
         cmocka_unit_test(test_launches_of_old_files_come_from_records),
