@@ -84,7 +84,9 @@ typedef struct {
     uint64_t kernel_turn;
     tsw_flush_proof_t proof; /* zero: not made yet */
     tsw_telemetry_t telemetry;
-    uint64_t telemetry_ns; /* when it was read; 0: never */
+    uint64_t telemetry_ns;      /* when it was read; 0: never */
+    uint64_t health_ns;         /* likewise */
+    uint32_t foreign_processes; /* then */
 } tsw_cuda_t;
 
 /* tsw_cuda_check that also notes a lost context. */

@@ -264,6 +264,20 @@ static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
     *telemetry_p = cuda->telemetry;
 }
 
+static void health(tsw_device_t *dev, bool now, tsw_health_t *health_p)
+{
+    static const uint64_t fresh_ns = 250000000;
+    tsw_cuda_t *cuda = body(dev);
+    uint64_t time_ns = tsw_clock_now_ns();
+    if (now || cuda->health_ns == 0 || time_ns - cuda->health_ns > fresh_ns) {
+        tsw_nvml_health(cuda->nvml, health_p);
+        cuda->foreign_processes = health_p->foreign_processes;
+        cuda->health_ns = tsw_clock_now_ns();
+        return;
+    }
+    *health_p = (tsw_health_t){.foreign_processes = cuda->foreign_processes};
+}
+
 static uint64_t now_ns(const tsw_device_t *dev)
 {
     (void)dev;
@@ -303,6 +317,7 @@ static const tsw_device_ops_t cuda_ops = {
     .queue_depth = tsw_cuda_queue_depth,
     .prove_flush = tsw_cuda_prove_flush,
     .telemetry = telemetry,
+    .health = health,
     .now_ns = now_ns,
     .profiler = profiler,
 };
@@ -321,8 +336,7 @@ tsw_status_t tsw_cuda_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, 
     if (status == TSW_OK) {
         cuda->shared_optin_bytes =
             attribute(&cuda->api, cuda->device, CU_ATTRIBUTE_SHARED_OPTIN_BYTES);
-        cuda->nvml = tsw_nvml_open(cuda->gpu.uuid);
-        tsw_nvml_driver(cuda->nvml, cuda->gpu.driver_text, sizeof(cuda->gpu.driver_text));
+        cuda->nvml = tsw_nvml_attach(&cuda->gpu);
         status = open_context(cuda, err);
     }
     if (status == TSW_OK)
@@ -356,9 +370,7 @@ tsw_status_t tsw_cuda_list(tsw_gpu_t **gpus_p, size_t *count_p, char **missing_p
         status = tsw_cuda_gpu(&api, i, &gpus[i], &device, &why);
         if (status != TSW_OK)
             break;
-        tsw_nvml_t *nvml = tsw_nvml_open(gpus[i].uuid);
-        tsw_nvml_driver(nvml, gpus[i].driver_text, sizeof(gpus[i].driver_text));
-        tsw_nvml_close(nvml);
+        tsw_nvml_close(tsw_nvml_attach(&gpus[i]));
     }
     char *missing = NULL;
     if (status != TSW_OK || count == 0) {

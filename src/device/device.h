@@ -92,6 +92,15 @@ typedef struct {
     uint64_t read_ns;          /* when, as now_ns */
 } tsw_telemetry_t;
 
+/* What became of the GPU since the look before, and who else is on it. Zero where it cannot be
+ * seen. */
+typedef struct {
+    uint32_t foreign_processes;              /* that compute on it, besides this one */
+    uint32_t ecc_corrected, ecc_uncorrected; /* new errors */
+    uint32_t xid; /* of the driver's error log: the first new fatal one, else the last; 0: none */
+    bool is_gone; /* it does not answer any more */
+} tsw_health_t;
+
 /* What runs beside the shots of a wave. */
 typedef struct {
     /* Runs first, untimed: the place behind it is like any other. NULL: the shots and nothing else
@@ -169,6 +178,9 @@ typedef struct tsw_device_ops {
     tsw_status_t (*prove_flush)(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
     /* At most 10 ms old: reading takes longer than some waves. */
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
+    /* Unless `now` at most every 250 ms, and in between as if nothing had happened: it takes a
+     * while. What happened is not lost, but seen at the next look. */
+    void (*health)(tsw_device_t *dev, bool now, tsw_health_t *health_p);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
 } tsw_device_ops_t;
@@ -192,6 +204,10 @@ typedef struct {
 /* TSW_ERR_ENV: no driver, no such device, with what is missing. */
 tsw_status_t tsw_device_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, tsw_err_t *err);
 void tsw_device_close(tsw_device_t *dev);
+
+/* Pure. After some errors nothing that the GPU computes can be trusted: the reason in words. */
+bool tsw_health_is_unfit(const tsw_health_t *health, char *reason, size_t size);
+bool tsw_xid_is_fatal(uint32_t xid);
 
 /* Names and archs of the sim models: "a100" "l40s" "h100" "h200" "b200" "rtx5090". */
 bool tsw_sim_arch(const char *model, tsw_arch_t *arch_p);

@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "base/text.h"
 #include "device/device_bodies.h"
+#include "device/nvml.h"
 #include "device/sim_scenario.h"
 #include "device/sim_time.h"
 #include "device/tool_host.h"
@@ -37,6 +38,7 @@ typedef struct {
     bool is_replay;
     tsw_sim_scenario_t scenario;
     tsw_sim_place_t place;
+    tsw_nvml_t *nvml; /* NULL, unless TSW_LIBNVML asks for one: a stand-in, for tests */
     uint64_t clock_ns;
     uint64_t queued_ns; /* of copies that nobody waited for yet */
     double pace;        /* real time for each virtual; 0: none */
@@ -115,6 +117,7 @@ static tsw_status_t pass(tsw_sim_t *sim, uint64_t bytes, tsw_err_t *err)
 static void sim_close(tsw_device_t *dev)
 {
     tsw_sim_t *sim = body(dev);
+    tsw_nvml_close(sim->nvml);
     tsw_sim_scenario_fini(&sim->scenario);
     tsw_free(sim);
 }
@@ -521,12 +524,23 @@ static tsw_status_t prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p, t
 static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
 {
     const tsw_sim_t *sim = body(dev);
+    if (sim->nvml != NULL) {
+        tsw_nvml_read(sim->nvml, telemetry_p);
+        telemetry_p->read_ns = sim->clock_ns;
+        return;
+    }
     *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = sim->model->sm_clock_mhz,
                                      .mem_clock_mhz = sim->model->mem_clock_mhz,
                                      .power_w = sim->model->power_w,
                                      .temperature_celsius = 55.0f,
                                      .max_sm_clock_mhz = sim->model->sm_clock_mhz,
                                      .read_ns = sim->clock_ns};
+}
+
+static void health(tsw_device_t *dev, bool now, tsw_health_t *health_p)
+{
+    (void)now;
+    tsw_nvml_health(body(dev)->nvml, health_p);
 }
 
 static uint64_t now_ns(const tsw_device_t *dev)
@@ -566,6 +580,7 @@ static const tsw_device_ops_t sim_ops = {
     .queue_depth = queue_depth,
     .prove_flush = prove_flush,
     .telemetry = telemetry,
+    .health = health,
     .now_ns = now_ns,
     .profiler = profiler,
 };
@@ -584,6 +599,19 @@ static void describe(tsw_sim_t *sim, const char *kind, const char *name, tsw_arc
     gpu->sm_count = sim->model->sm_count;
     gpu->memory_bytes = sim->model->memory_bytes;
     gpu->l2_bytes = sim->model->l2_bytes;
+}
+
+/* A simulated GPU has a clock, a temperature and errors of its own only where a test stands in for
+ * the driver. */
+static void attach_nvml(tsw_sim_t *sim)
+{
+    const char *path = getenv("TSW_LIBNVML");
+    char driver_text[TSW_NAME_SIZE];
+    if (sim->is_replay || path == NULL || path[0] == '\0')
+        return;
+    memcpy(driver_text, sim->gpu.driver_text, sizeof(driver_text));
+    sim->nvml = tsw_nvml_attach(&sim->gpu);
+    memcpy(sim->gpu.driver_text, driver_text, sizeof(driver_text));
 }
 
 static tsw_status_t open_body(const tsw_device_spec_t *spec, const tsw_sim_model_t *model,
@@ -609,6 +637,7 @@ static tsw_status_t open_body(const tsw_device_spec_t *spec, const tsw_sim_model
     sim->pace = rule != NULL ? rule->value : 0;
     describe(sim, spec->kind, spec->model[0] != '\0' ? spec->model : model->name,
              is_replay && spec->arch != 0 ? spec->arch : model->arch, spec->id);
+    attach_nvml(sim);
     *dev_p = &sim->base;
     return TSW_OK;
 }

@@ -10,13 +10,14 @@ static const size_t few_configs = 8;
 /* A graph holds many launches; none of them takes long. */
 static const double graph_slack_s = 0.1;
 
-/* Rounds of a cell that are run again since the clock was off. */
+/* Rounds of a cell that are run again since the clock was off, or others were on the GPU. */
 static const uint32_t most_redos = 3;
 
 /* Made once, before the first round. */
 typedef struct {
     tsw_policy_state_t *policy;
     uint64_t start_ns, duration_ns; /* of the last wave */
+    tsw_health_t health;            /* since the last round that was reported */
     bool is_warm;
     tsw_shot_t lead;
     tsw_shot_t *shots;
@@ -78,9 +79,10 @@ static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
     return NULL;
 }
 
-/* Round number `at` of a wave, which took its share of the wave's time. */
+/* Round number `at` of a wave, which took its share of the wave's time. The first takes what was
+ * noted of the GPU's health since the wave before. */
 static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
-                         uint32_t at, const tsw_telemetry_t *telemetry, bool off)
+                         uint32_t at, const tsw_telemetry_t *telemetry, bool is_unstable)
 {
     const size_t count = wave->count / wave->rounds, first = at * count;
     const uint64_t share_ns = rounds->duration_ns / wave->rounds;
@@ -92,7 +94,11 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         .power_w = telemetry->power_w,
         .temperature_celsius = telemetry->temperature_celsius,
         .throttle_reasons = telemetry->throttle_reasons,
-        .is_unstable = off,
+        .is_unstable = is_unstable,
+        .foreign_processes = rounds->health.foreign_processes,
+        .ecc_corrected = rounds->health.ecc_corrected,
+        .ecc_uncorrected = rounds->health.ecc_uncorrected,
+        .xid = rounds->health.xid,
         .cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind),
         .start_ns = rounds->start_ns - measure->start_ns + at * share_ns,
         .duration_ns = share_ns,
@@ -108,6 +114,14 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
         };
     }
     measure->sink.round(measure->sink.user, &round, wave->configs + first, rounds->samples, count);
+    rounds->health = (tsw_health_t){.foreign_processes = rounds->health.foreign_processes};
+}
+
+static void report_rounds(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
+                          const tsw_telemetry_t *telemetry, bool is_unstable)
+{
+    for (uint32_t at = 0; at < wave->rounds; at++)
+        report_round(measure, rounds, wave, at, telemetry, is_unstable);
 }
 
 /* The fastest launch of the wave's configs; 0: not all have one. */
@@ -239,6 +253,29 @@ static bool is_off(tsw_measure_t *measure, const rounds_t *rounds, const tsw_tel
     return off;
 }
 
+static bool is_shared(const tsw_measure_t *measure, const rounds_t *rounds)
+{
+    return !tsw_measure_is_fixed(measure) && rounds->health.foreign_processes > 0;
+}
+
+/* Looks after the GPU; what a round that is not kept saw goes to the next. An error when the GPU
+ * must not be used any more. */
+static tsw_status_t check_health(tsw_measure_t *measure, rounds_t *rounds, bool now, tsw_err_t *err)
+{
+    tsw_health_t new, *sum = &rounds->health;
+    char reason[TSW_DETAIL_MAX];
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
+    measure->dev->ops->health(measure->dev, now, &new);
+    tsw_measure_turn(measure, use);
+    sum->foreign_processes = new.foreign_processes;
+    sum->ecc_corrected += new.ecc_corrected;
+    sum->ecc_uncorrected += new.ecc_uncorrected;
+    sum->xid = new.xid != 0 ? new.xid : sum->xid;
+    if (!tsw_health_is_unfit(&new, reason, sizeof(reason)))
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_DEVICE_UNFIT, "%s", reason);
+}
+
 static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                              tsw_err_t *err)
 {
@@ -254,13 +291,17 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
     measure->dev->ops->telemetry(measure->dev, &telemetry);
     tsw_measure_turn(measure, use);
-    bool off = is_off(measure, rounds, &telemetry);
-    if (off && measure->clock.redos < most_redos) {
+    status = check_health(measure, rounds, false, err);
+    if (status != TSW_OK) { /* the round tells why, and is the last one */
+        report_rounds(measure, rounds, wave, &telemetry, true);
+        return status;
+    }
+    bool unstable = is_off(measure, rounds, &telemetry) || is_shared(measure, rounds);
+    if (unstable && measure->clock.redos < most_redos) {
         measure->clock.redos++; /* a wave that is not reported comes again */
         return TSW_OK;
     }
-    for (uint32_t at = 0; at < wave->rounds; at++)
-        report_round(measure, rounds, wave, at, &telemetry, off);
+    report_rounds(measure, rounds, wave, &telemetry, unstable);
     tsw_policy_report(rounds->policy, rounds->interval_ns, rounds->launch_counts,
                       rounds->duration_ns);
     return TSW_OK;
@@ -301,6 +342,8 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
         keep_verdict(measure, &rounds);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = tsw_measure_verify_again(measure, &local);
+    if (status == TSW_OK)
+        status = check_health(measure, &rounds, true, &local);
     rounds_fini(&rounds);
     if (status != TSW_OK && err != NULL)
         *err = local;

@@ -104,8 +104,11 @@ typedef struct {
     float temperature_celsius;
     uint64_t throttle_reasons; /* NVML bit mask */
     uint8_t cache_state;       /* tsw_cache_state_t */
-    uint8_t is_unstable;       /* its clock was off, and no redo was left */
-    uint64_t start_ns;         /* since the cell's start, device or virtual time */
+    uint8_t is_unstable;       /* its clock was off or others were on the GPU, no redo was left */
+    uint32_t foreign_processes;
+    uint32_t ecc_corrected, ecc_uncorrected; /* new errors since the round before */
+    uint32_t xid;                            /* new in the driver's log; 0: none */
+    uint64_t start_ns;                       /* since the cell's start, device or virtual time */
     uint64_t duration_ns;
 } tsw_round_t;
 
@@ -143,6 +146,9 @@ typedef struct {
     uint32_t driver_version;         /* 13000 is 13.0 */
     char driver_text[TSW_NAME_SIZE]; /* "580.159.04" */
     char mode[16];                   /* "cuda", "sim", "replay" */
+    char mig_profile[32];            /* "1g.18gb" for an instance of MIG, else "" */
+    uint32_t locked_mhz;             /* the SM clock; 0: free */
+    char unreadable[128];            /* what NVML does not tell, and why; "" when it tells all */
 } tsw_gpu_t;
 
 /* All results of one cell on one GPU. */

@@ -63,6 +63,9 @@ static tsw_status_t intern_gpu(flatten_t *flat, const tsw_gpu_t *gpu, uint32_t *
     row.driver_version = gpu->driver_version;
     set_text(row.driver_text, sizeof(row.driver_text), gpu->driver_text);
     set_text(row.mode, sizeof(row.mode), gpu->mode);
+    set_text(row.mig_profile, sizeof(row.mig_profile), gpu->mig_profile);
+    row.locked_mhz = gpu->locked_mhz;
+    set_text(row.unreadable, sizeof(row.unreadable), gpu->unreadable);
     return tsw_intern_row(&flat->gpus, &flat->tables.gpus, &row, id_p, err);
 }
 

@@ -18,6 +18,11 @@
         .name = (_name), .type = TSW_COLUMN_TEXT, .offset = offsetof(_row, _field),                \
         .size = sizeof(((_row *)0)->_field)                                                        \
     }
+#define OPTIONAL_TEXT(_row, _name, _field)                                                         \
+    {                                                                                              \
+        .name = (_name), .type = TSW_COLUMN_TEXT, .offset = offsetof(_row, _field),                \
+        .size = sizeof(((_row *)0)->_field), .is_optional = true                                   \
+    }
 #define SCHEMA(_table, _row)                                                                       \
     const tsw_schema_t tsw_schema_##_table = {.name = #_table,                                     \
                                               .columns = _table##_columns,                         \
@@ -54,6 +59,9 @@ static const tsw_column_t gpus_columns[] = {
     COLUMN(tsw_gpu_t, "driver_version", driver_version, U32, NULL),
     TEXT(tsw_gpu_t, "driver_text", driver_text),
     TEXT(tsw_gpu_t, "mode", mode),
+    OPTIONAL_TEXT(tsw_gpu_t, "mig_profile", mig_profile),
+    OPTIONAL(tsw_gpu_t, "locked_mhz", locked_mhz, U32, "MHz"),
+    OPTIONAL_TEXT(tsw_gpu_t, "unreadable", unreadable),
 };
 SCHEMA(gpus, tsw_gpu_t);
 
@@ -160,6 +168,10 @@ static const tsw_column_t rounds_columns[] = {
     COLUMN(tsw_round_row_t, "throttle_reasons", round.throttle_reasons, U64, NULL),
     OPTIONAL(tsw_round_row_t, "cache_state", round.cache_state, U8, NULL),
     OPTIONAL(tsw_round_row_t, "is_unstable", round.is_unstable, U8, NULL),
+    OPTIONAL(tsw_round_row_t, "foreign_processes", round.foreign_processes, U32, NULL),
+    OPTIONAL(tsw_round_row_t, "ecc_corrected", round.ecc_corrected, U32, NULL),
+    OPTIONAL(tsw_round_row_t, "ecc_uncorrected", round.ecc_uncorrected, U32, NULL),
+    OPTIONAL(tsw_round_row_t, "xid", round.xid, U32, NULL),
     COLUMN(tsw_round_row_t, "start_ns", round.start_ns, U64, "ns"),
     COLUMN(tsw_round_row_t, "duration_ns", round.duration_ns, U64, "ns"),
 };

@@ -208,8 +208,11 @@ static void fill_newer(const tsw_schema_t *schema, tsw_rows_t *rows)
 {
     for (size_t i = 0; i < schema->column_count; i++) {
         const tsw_column_t *column = &schema->columns[i];
-        size_t size = column->is_optional ? H5Tget_size(number_type(column->type, false)) : 0;
-        for (size_t r = 0; column->is_optional && r < rows->count; r++)
+        if (!column->is_optional)
+            continue;
+        size_t size =
+            is_text(column) ? column->size : H5Tget_size(number_type(column->type, false));
+        for (size_t r = 0; r < rows->count; r++)
             memset(rows->bytes + r * rows->row_size + column->offset, column->fill, size);
     }
 }

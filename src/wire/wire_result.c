@@ -5,7 +5,7 @@
 
 /* Bytes of the smallest packed form: bounds what a count may make us allocate. */
 #define SAMPLE_BYTES     20
-#define ROUND_BYTES      56
+#define ROUND_BYTES      72
 #define RECORD_MIN_BYTES 205
 
 static void put_triple(tsw_buf_t *out, const uint32_t triple[3])
@@ -61,6 +61,10 @@ void tsw_put_round(tsw_buf_t *out, const tsw_round_t *round)
     tsw_put_u64(out, round->throttle_reasons);
     tsw_put_u8(out, round->cache_state);
     tsw_put_u8(out, round->is_unstable);
+    tsw_put_u32(out, round->foreign_processes);
+    tsw_put_u32(out, round->ecc_corrected);
+    tsw_put_u32(out, round->ecc_uncorrected);
+    tsw_put_u32(out, round->xid);
     tsw_put_u64(out, round->start_ns);
     tsw_put_u64(out, round->duration_ns);
 }
@@ -76,6 +80,10 @@ tsw_round_t tsw_get_round(tsw_reader_t *in)
     round.throttle_reasons = tsw_get_u64(in);
     round.cache_state = tsw_get_u8(in);
     round.is_unstable = tsw_get_u8(in);
+    round.foreign_processes = tsw_get_u32(in);
+    round.ecc_corrected = tsw_get_u32(in);
+    round.ecc_uncorrected = tsw_get_u32(in);
+    round.xid = tsw_get_u32(in);
     round.start_ns = tsw_get_u64(in);
     round.duration_ns = tsw_get_u64(in);
     return round;
@@ -152,6 +160,9 @@ void tsw_put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu)
     tsw_put_u32(out, gpu->driver_version);
     tsw_put_text(out, gpu->driver_text);
     tsw_put_text(out, gpu->mode);
+    tsw_put_text(out, gpu->mig_profile);
+    tsw_put_u32(out, gpu->locked_mhz);
+    tsw_put_text(out, gpu->unreadable);
 }
 
 void tsw_get_gpu(tsw_reader_t *in, tsw_gpu_t *gpu)
@@ -165,6 +176,9 @@ void tsw_get_gpu(tsw_reader_t *in, tsw_gpu_t *gpu)
     gpu->driver_version = tsw_get_u32(in);
     tsw_get_text_into(in, gpu->driver_text, sizeof(gpu->driver_text));
     tsw_get_text_into(in, gpu->mode, sizeof(gpu->mode));
+    tsw_get_text_into(in, gpu->mig_profile, sizeof(gpu->mig_profile));
+    gpu->locked_mhz = tsw_get_u32(in);
+    tsw_get_text_into(in, gpu->unreadable, sizeof(gpu->unreadable));
 }
 
 static void put_record(tsw_buf_t *out, const tsw_record_t *record, const char *config)

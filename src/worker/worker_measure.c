@@ -49,9 +49,19 @@ static void say_failed(worker_t *worker, uint32_t type, tsw_status_t status, con
     say(worker, type);
 }
 
-/* The last word. No cleanup: the context may be lost, and freeing in it may hang. */
+/* The last word. No cleanup: the context may be lost, and freeing in it may hang. A context that is
+ * lost may be the kernel's fault or the GPU's. */
 static _Noreturn void give_up(worker_t *worker, tsw_status_t status, const char *text)
 {
+    tsw_health_t health;
+    char reason[TSW_DETAIL_MAX];
+    if (worker->dev != NULL && (status == TSW_ERR_DEVICE_LOST || status == TSW_ERR_TIMEOUT)) {
+        worker->dev->ops->health(worker->dev, true, &health);
+        if (tsw_health_is_unfit(&health, reason, sizeof(reason))) {
+            status = TSW_ERR_DEVICE_UNFIT;
+            text = reason;
+        }
+    }
     say_failed(worker, TSW_CHILD_FAILED, status, text);
     _exit(EXIT_LOST);
 }

@@ -123,6 +123,10 @@ static void make_rounds(const tsw_make_t *make, tsw_cell_result_t *cell)
             .throttle_reasons = i % 2,
             .cache_state = (uint8_t)(i % TSW_CACHE_STATE_COUNT),
             .is_unstable = i % 2,
+            .foreign_processes = 1,
+            .ecc_corrected = 2,
+            .ecc_uncorrected = (uint32_t)i,
+            .xid = 31,
             .start_ns = 1000000 * i,
             .duration_ns = 900000,
         };
@@ -153,7 +157,10 @@ tsw_cell_result_t tsw_make_cell(const tsw_make_t *make, size_t index)
                 .l2_bytes = 50u << 20,
                 .driver_version = 13000,
                 .driver_text = "580.159.04",
-                .mode = "sim"},
+                .mode = "sim",
+                .mig_profile = "1g.18gb",
+                .locked_mhz = 1500,
+                .unreadable = "power: not supported"},
         .peak_memory_bytes = 123456789,
         .start_wall_ns = 1700000000000000000u + index,
         .wall_ns = 2000000000,
@@ -256,6 +263,9 @@ static const char *gpu_difference(const tsw_gpu_t *a, const tsw_gpu_t *b)
     DIFFER_VALUE(driver_version);
     DIFFER_TEXT(driver_text);
     DIFFER_TEXT(mode);
+    DIFFER_TEXT(mig_profile);
+    DIFFER_VALUE(locked_mhz);
+    DIFFER_TEXT(unreadable);
     return NULL;
 }
 
@@ -270,6 +280,10 @@ static const char *round_difference(const tsw_round_t *a, const tsw_round_t *b)
     DIFFER_VALUE(throttle_reasons);
     DIFFER_VALUE(cache_state);
     DIFFER_VALUE(is_unstable);
+    DIFFER_VALUE(foreign_processes);
+    DIFFER_VALUE(ecc_corrected);
+    DIFFER_VALUE(ecc_uncorrected);
+    DIFFER_VALUE(xid);
     DIFFER_VALUE(start_ns);
     DIFFER_VALUE(duration_ns);
     return NULL;
