@@ -10,7 +10,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#define ROWS_MAX 400 /* on a terminal; a table has them all */
 
 tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs)
 {
@@ -117,24 +120,29 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
                                   : (double)NAN);
 }
 
-static bool stands_before(const tsw_group_t *group, size_t a, size_t b)
+typedef struct {
+    const tsw_cell_result_t *cell;
+    size_t index; /* in the group */
+} row_t;
+
+static int compare_rows(const void *a, const void *b)
 {
-    const tsw_cell_result_t *x = group->cells[a]->cell, *y = group->cells[b]->cell;
-    const int variants = tsw_table_compare(x->variant, y->variant);
-    return variants < 0 || (variants == 0 && tsw_table_compare(x->shape, y->shape) < 0);
+    const row_t *x = a, *y = b;
+    int order = tsw_table_compare(x->cell->variant, y->cell->variant);
+    if (order == 0)
+        order = tsw_table_compare(x->cell->shape, y->cell->shape);
+    return order != 0 ? order : (x->index > y->index) - (x->index < y->index);
 }
 
-/* Indices of the cells as a table has its rows; heap, NULL when out of memory. */
-static size_t *order_of_cells(const tsw_group_t *group)
+/* The cells as a table has its rows; heap, NULL when out of memory. */
+static row_t *order_of_cells(const tsw_group_t *group)
 {
-    size_t *order = tsw_calloc(group->cell_count, sizeof(*order));
-    for (size_t i = 0; order != NULL && i < group->cell_count; i++) {
-        size_t at = i;
-        for (; at > 0 && stands_before(group, i, order[at - 1]); at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    return order;
+    row_t *rows = tsw_calloc(group->cell_count, sizeof(*rows));
+    for (size_t i = 0; rows != NULL && i < group->cell_count; i++)
+        rows[i] = (row_t){group->cells[i]->cell, i};
+    if (rows != NULL)
+        qsort(rows, group->cell_count, sizeof(*rows), compare_rows);
+    return rows;
 }
 
 static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err_t *err)
@@ -148,13 +156,16 @@ static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err
     };
     const size_t all = sizeof(columns) / sizeof(columns[0]);
     tsw_grid_t grid = tsw_grid(columns, knows_roof(group) ? all : all - 1);
-    size_t *order = order_of_cells(group);
-    tsw_status_t status = order != NULL ? TSW_OK : tsw_err_nomem(err);
-    for (size_t i = 0; status == TSW_OK && i < group->cell_count; i++)
-        add_cell_row(&grid, group, order[i]);
+    row_t *rows = order_of_cells(group);
+    tsw_status_t status = rows != NULL ? TSW_OK : tsw_err_nomem(err);
+    for (size_t i = 0; status == TSW_OK && i < group->cell_count && i < ROWS_MAX; i++)
+        add_cell_row(&grid, group, rows[i].index);
     if (status == TSW_OK)
         status = tsw_grid_render(&grid, TSW_FORMAT_TEXT, out, err);
-    tsw_free(order);
+    if (group->cell_count > ROWS_MAX)
+        tsw_buf_printf(out, "  ... and %zu more: they are in the table, and in `show`\n",
+                       group->cell_count - ROWS_MAX);
+    tsw_free(rows);
     tsw_grid_fini(&grid);
     return status;
 }

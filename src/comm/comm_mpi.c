@@ -2,6 +2,7 @@
  * collectives on the other, so that polling for any frame never meets a collective. */
 #include "comm/comm_body.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <mpi.h>
@@ -67,6 +68,33 @@ static size_t piece_of(const mpi_comm_t *mpi, size_t left)
 
 /* ---- collectives ---- */
 
+#define NAP_FIRST_NS 10000u
+#define NAP_LAST_NS  2000000u
+
+/* Longer from call to call. */
+static void nap(uint64_t *ns)
+{
+    tsw_clock_sleep(*ns);
+    *ns = *ns < NAP_LAST_NS / 2 ? 2 * *ns : NAP_LAST_NS;
+}
+
+/* Until all ranks are here. MPI's own calls wait at full load, and the slowest rank may share a
+ * core with those that wait for it: it may read a toolchain, or reduce a sweep for minutes. */
+static tsw_status_t meet(mpi_comm_t *mpi, tsw_err_t *err)
+{
+    MPI_Request barrier = MPI_REQUEST_NULL;
+    int done = 0;
+    uint64_t nap_ns = NAP_FIRST_NS;
+    tsw_status_t status = check(MPI_Ibarrier(mpi->collective, &barrier), "MPI_Ibarrier", err);
+    while (status == TSW_OK) {
+        status = check(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE), "MPI_Test", err);
+        if (done)
+            break;
+        nap(&nap_ns);
+    }
+    return status;
+}
+
 /* Collective. Whether all are ok. */
 static tsw_status_t all_ok(mpi_comm_t *mpi, bool ok, tsw_err_t *err)
 {
@@ -84,8 +112,9 @@ static tsw_status_t mpi_bcast(tsw_comm_t *comm, tsw_buf_t *bytes, tsw_err_t *err
     mpi_comm_t *mpi = body(comm);
     bool is_root = comm->rank == 0;
     uint64_t size = is_root ? bytes->size : 0;
-    tsw_status_t status =
-        check(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, mpi->collective), "MPI_Bcast", err);
+    tsw_status_t status = meet(mpi, err);
+    if (status == TSW_OK)
+        status = check(MPI_Bcast(&size, 1, MPI_UINT64_T, 0, mpi->collective), "MPI_Bcast", err);
     if (status != TSW_OK)
         return status;
     tsw_buf_t got = TSW_BUF_INIT;
@@ -152,7 +181,9 @@ static tsw_status_t mpi_gather(tsw_comm_t *comm, const tsw_buf_t *mine, tsw_buf_
     uint64_t size = mine->size;
     uint64_t *sizes = tsw_calloc(count, sizeof(*sizes));
     tsw_buf_t *room = tsw_calloc(count, sizeof(*room));
-    tsw_status_t status = all_ok(mpi, sizes != NULL && room != NULL && tsw_buf_ok(mine), err);
+    tsw_status_t status = meet(mpi, err);
+    if (status == TSW_OK)
+        status = all_ok(mpi, sizes != NULL && room != NULL && tsw_buf_ok(mine), err);
     if (status == TSW_OK)
         status =
             check(MPI_Gather(&size, 1, MPI_UINT64_T, sizes, 1, MPI_UINT64_T, 0, mpi->collective),
@@ -187,9 +218,10 @@ static tsw_status_t mpi_agree(tsw_comm_t *comm, tsw_status_t mine, tsw_err_t *er
     int suspect = mine != TSW_OK ? comm->rank : comm->size;
     int first = comm->size;
     tsw_err_t failure = TSW_ERR_INIT;
-    tsw_status_t status =
-        check(MPI_Allreduce(&suspect, &first, 1, MPI_INT, MPI_MIN, mpi->collective),
-              "MPI_Allreduce", &failure);
+    tsw_status_t status = meet(mpi, &failure);
+    if (status == TSW_OK)
+        status = check(MPI_Allreduce(&suspect, &first, 1, MPI_INT, MPI_MIN, mpi->collective),
+                       "MPI_Allreduce", &failure);
     verdict_t verdict = {.code = mine};
     if (status == TSW_OK && first == comm->size)
         return TSW_OK;
@@ -436,9 +468,13 @@ static void settle(mpi_comm_t *mpi)
         ok = discard_frame(mpi);
     MPI_Request barrier = MPI_REQUEST_NULL;
     int done = 0;
+    uint64_t nap_ns = NAP_FIRST_NS;
     ok = ok && MPI_Ibarrier(mpi->collective, &barrier) == MPI_SUCCESS;
-    while (ok && !done)
+    while (ok && !done) {
         ok = discard_frame(mpi) && MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+        if (!done)
+            nap(&nap_ns);
+    }
     while (ok && mpi->arrival_count > 0)
         ok = discard_frame(mpi);
 }
