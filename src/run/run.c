@@ -104,7 +104,7 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     run->options = options;
     run->snapshot = snapshot;
     run->arch_index = -1;
-    run->worker = (tsw_run_worker_t){.busy = -1, .awaits = -1};
+    run->worker = tsw_run_worker_none;
     tsw_status_t status = prepare(run, e);
     if (status == TSW_OK) {
         status = tsw_run_loop(run, e);

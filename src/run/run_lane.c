@@ -47,6 +47,9 @@ void tsw_run_seal(tsw_run_t *run)
         tsw_run_fail(run, status, &err);
 }
 
+/* As the start of a cell: it begins when the one before it ends. */
+#define STARTS_NEXT UINT64_MAX
+
 static uint64_t release_held(tsw_run_t *run, uint32_t cell)
 {
     for (size_t i = 0; i < run->held_count; i++) {
@@ -82,7 +85,10 @@ static void store_cell(tsw_run_t *run, const tsw_lane_action_t *action)
     tsw_lane_take_result(run->lane, &result);
     uint64_t now = tsw_clock_wall_ns();
     uint64_t start = release_held(run, action->cell);
-    result.start_wall_ns = start != 0 ? start : now;
+    for (size_t i = 0; i < run->held_count; i++)
+        if (run->held_start_ns[i] == STARTS_NEXT)
+            run->held_start_ns[i] = now;
+    result.start_wall_ns = start != 0 && start != STARTS_NEXT ? start : now;
     result.wall_ns = now - result.start_wall_ns;
     result.attempt = run->attempt;
     run->busy_ns += result.busy_ns;
@@ -126,9 +132,10 @@ static void begin_cell(tsw_run_t *run, uint32_t cell)
 {
     if (run->first_cell_ns == 0)
         run->first_cell_ns = tsw_clock_now_ns();
+    bool ahead = run->worker.timing;
     for (size_t i = 0; i < run->held_count; i++) {
         if (run->held[i] == cell)
-            run->held_start_ns[i] = tsw_clock_wall_ns();
+            run->held_start_ns[i] = ahead ? STARTS_NEXT : tsw_clock_wall_ns();
     }
     tsw_run_worker_begin(run, cell);
 }

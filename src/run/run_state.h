@@ -17,23 +17,33 @@
 
 #define TSW_RUN_HELD_MAX 2 /* cells of a lane: in hand and ahead */
 
+/* A cell that the worker has. */
+typedef struct {
+    bool begun;
+    uint32_t cell;
+    int64_t awaits;       /* config whose verification is awaited, -1: none */
+    double add_limit_s;   /* between two signs of life, while configs are added */
+    double round_limit_s; /* while they are timed */
+} tsw_run_task_t;
+
 /* The measure worker of this rank. */
 typedef struct {
-    tsw_child_t *child; /* NULL: none */
-    bool wanted;        /* the lane asked for it */
-    bool hello;         /* the rank knows its gpu */
-    bool tool_sent;     /* the tool's cubin */
-    bool ready;         /* the canary ran */
-    bool told;          /* the lane knows */
-    int32_t busy;       /* config it may die of, or TSW_LANE_CULPRIT_* */
-    int64_t awaits;     /* config whose verification is awaited, -1: none */
+    tsw_child_t *child;   /* NULL: none */
+    bool wanted;          /* the lane asked for it */
+    bool hello;           /* the rank knows its gpu */
+    bool tool_sent;       /* the tool's cubin */
+    bool ready;           /* the canary ran */
+    bool told;            /* the lane knows */
+    int32_t busy;         /* config it may die of, or TSW_LANE_CULPRIT_* */
+    tsw_run_task_t task;  /* the cell in hand */
+    tsw_run_task_t ahead; /* the next one, sent while the one in hand is timed */
     bool timing;
-    double add_limit_s,
-        round_limit_s; /* between two signs of life, while configs are added, timed */
-    bool failed;       /* it said so itself: */
+    bool failed; /* it said so itself: */
     tsw_msg_failed_t failure;
     bool late;      /* killed by the watchdog */
 } tsw_run_worker_t; /* reset with every new process */
+
+extern const tsw_run_worker_t tsw_run_worker_none;
 
 /* A GPU that is not used any more. */
 typedef struct {

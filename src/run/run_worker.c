@@ -10,6 +10,9 @@
 #define FRAME_LIMIT_S  180.0 /* besides the launches of a frame; a reference may take long */
 #define EXTRA_LAUNCHES 20    /* of one frame: references, verification, warm-up */
 
+const tsw_run_worker_t tsw_run_worker_none = {
+    .busy = -1, .task = {.awaits = -1}, .ahead = {.awaits = -1}};
+
 static void send(tsw_run_t *run, uint32_t type, tsw_buf_t *body)
 {
     tsw_run_worker_t *worker = &run->worker;
@@ -29,16 +32,16 @@ static void rearm(tsw_run_worker_t *worker)
 {
     double limit_s = 0;
     if (worker->timing)
-        limit_s = worker->round_limit_s;
-    else if (worker->awaits >= 0)
-        limit_s = worker->add_limit_s;
+        limit_s = worker->task.round_limit_s;
+    else if (worker->task.awaits >= 0)
+        limit_s = worker->task.add_limit_s;
     if (worker->child != NULL && worker->hello)
         tsw_child_set_deadline(worker->child, limit_s);
 }
 
 static bool is_due(const tsw_run_worker_t *worker)
 {
-    return worker->timing || worker->awaits >= 0;
+    return worker->timing || worker->task.awaits >= 0;
 }
 
 static void try_tell_ready(tsw_run_t *run)
@@ -106,8 +109,8 @@ static tsw_status_t on_state(tsw_run_t *run, const uint8_t *body, size_t size, t
     tsw_status_t status = tsw_get_msg_state(body, size, &msg, err);
     if (status != TSW_OK)
         return status;
-    if (run->worker.awaits == msg.index)
-        run->worker.awaits = -1;
+    if (run->worker.task.awaits == msg.index)
+        run->worker.task.awaits = -1;
     TSW_RUN_LANE(run, tsw_lane_config_state, msg.index, msg.outcome, msg.detail,
                  msg.has_verify ? &msg.verify : NULL);
     return TSW_OK;
@@ -131,6 +134,8 @@ static tsw_status_t on_timed(tsw_run_t *run, const uint8_t *body, size_t size, t
         return status;
     run->worker.timing = false;
     run->worker.busy = -1;
+    run->worker.task = run->worker.ahead;
+    run->worker.ahead = tsw_run_worker_none.ahead;
     tsw_lane_timed_t timed = {.peak_memory_bytes = msg.peak_bytes,
                               .usage = msg.usage,
                               .pick = msg.pick,
@@ -149,7 +154,7 @@ static tsw_status_t on_refused(tsw_run_t *run, const uint8_t *body, size_t size,
     if (status != TSW_OK)
         return status;
     run->worker.timing = false;
-    run->worker.awaits = -1;
+    run->worker.task.awaits = -1;
     tsw_outcome_t outcome =
         msg.status == TSW_ERR_DEVICE_MEMORY ? TSW_OUTCOME_OUT_OF_MEMORY : TSW_OUTCOME_INVALID;
     TSW_RUN_LANE(run, tsw_lane_cell_failed, outcome, msg.text);
@@ -267,7 +272,7 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
     (void)child;
     tsw_run_t *run = user;
     tsw_run_worker_t gone = run->worker;
-    run->worker = (tsw_run_worker_t){.busy = -1, .awaits = -1};
+    run->worker = tsw_run_worker_none;
     char detail[TSW_DETAIL_MAX];
     tsw_outcome_t outcome = death_outcome(&gone, end, detail);
     if (run->lane == NULL) { /* before work: the stage looks at it */
@@ -324,7 +329,7 @@ tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_cal
 
 tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
 {
-    run->worker = (tsw_run_worker_t){.busy = -1, .awaits = -1};
+    run->worker = tsw_run_worker_none;
     tsw_child_callbacks_t callbacks = {run, on_frame, on_line, on_ended, on_deadline};
     tsw_status_t status = tsw_run_spawn(run, "measure", &callbacks, &run->worker.child, err);
     if (status != TSW_OK)
@@ -386,12 +391,16 @@ void tsw_run_worker_begin(tsw_run_t *run, uint32_t cell_id)
     memcpy(msg.flags, variant->id.flags, sizeof(msg.flags));
     memcpy(msg.static_dims, variant->id.static_dims, sizeof(msg.static_dims));
     memcpy(msg.dims, cell->dims, sizeof(msg.dims));
-    run->worker.busy = -1;
-    run->worker.awaits = -1;
-    run->worker.timing = false;
     double launch_s = run->job->policy.launch_timeout_s;
-    run->worker.add_limit_s = FRAME_LIMIT_S + launch_s * EXTRA_LAUNCHES;
-    run->worker.round_limit_s = run->worker.add_limit_s + launch_s * (double)cell->config_count;
+    tsw_run_task_t task = {.begun = true, .cell = cell_id, .awaits = -1};
+    task.add_limit_s = FRAME_LIMIT_S + launch_s * EXTRA_LAUNCHES;
+    task.round_limit_s = task.add_limit_s + launch_s * (double)cell->config_count;
+    if (run->worker.timing) {
+        run->worker.ahead = task;
+    } else {
+        run->worker.task = task;
+        run->worker.busy = -1;
+    }
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_put_msg_begin(&body, &msg);
     send(run, TSW_CHILD_BEGIN, &body);
@@ -423,8 +432,11 @@ void tsw_run_worker_add(tsw_run_t *run, const tsw_lane_action_t *action)
     tsw_put_msg_add(&body, &msg);
     tsw_msg_add_fini(&msg);
     bool was_due = is_due(&run->worker);
+    tsw_run_task_t *task = &run->worker.task;
+    if (run->worker.ahead.begun && run->worker.ahead.cell == action->cell)
+        task = &run->worker.ahead;
     if (!action->verified)
-        run->worker.awaits = action->config_index;
+        task->awaits = action->config_index;
     if (!was_due)
         rearm(&run->worker);
     send(run, TSW_CHILD_ADD, &body);

@@ -147,22 +147,37 @@ static void add_configs(tsw_lane_t *lane, tsw_lane_cell_t *cell)
     }
 }
 
-static void drive_worker(tsw_lane_t *lane, tsw_lane_cell_t *cell)
+/* Begins a cell that can be begun, and gives the worker what is there of it. */
+static void feed_worker(tsw_lane_t *lane, tsw_lane_cell_t *cell)
 {
-    if (cell->compile_only || lane->worker != WORKER_READY)
-        return;
     if (!cell->begun && cell->reference_known && cell->tool_known)
         begin_cell(lane, cell);
-    if (!cell->begun)
+    if (cell->begun)
+        add_configs(lane, cell);
+}
+
+static bool may_work(const tsw_lane_t *lane, const tsw_lane_cell_t *cell)
+{
+    return lane->worker == WORKER_READY && !cell->compile_only && !tsw_lane_cell_is_final(cell);
+}
+
+/* While the cell in hand is timed the next one already goes to the worker, which takes it up once
+ * it has said that it is through. */
+static void drive_worker(tsw_lane_t *lane)
+{
+    tsw_lane_cell_t *cell = lane->cells[0];
+    if (lane->cell_count == 0 || !may_work(lane, cell))
         return;
-    add_configs(lane, cell);
-    if (!tsw_lane_cell_can_time(cell))
-        return;
-    cell->timing = true;
-    act(lane, (tsw_lane_action_t){.type = TSW_LANE_TIME_CELL,
-                                  .cell = cell->id,
-                                  .attempt = cell->attempt,
-                                  .first_round = cell->next_round});
+    feed_worker(lane, cell);
+    if (tsw_lane_cell_can_time(cell)) {
+        cell->timing = true;
+        act(lane, (tsw_lane_action_t){.type = TSW_LANE_TIME_CELL,
+                                      .cell = cell->id,
+                                      .attempt = cell->attempt,
+                                      .first_round = cell->next_round});
+    }
+    if (cell->timing && lane->cell_count > 1 && may_work(lane, lane->cells[1]))
+        feed_worker(lane, lane->cells[1]);
 }
 
 /* Does all that can be done now; ends every event. */
@@ -170,12 +185,11 @@ static tsw_status_t advance(tsw_lane_t *lane, tsw_err_t *err)
 {
     while (lane->cell_count > 0 && !lane->failed) {
         if (!tsw_lane_cell_is_final(lane->cells[0])) {
-            drive_worker(lane, lane->cells[0]);
+            drive_worker(lane);
             break;
         }
         tsw_lane_cell_t *cell = take_cell(lane, 0);
-        if (lane->cell_count > 0 && !tsw_lane_cell_is_final(lane->cells[0]))
-            drive_worker(lane, lane->cells[0]); /* which goes on while we store */
+        drive_worker(lane); /* which goes on while we store */
         tsw_lane_cell_complete(cell);
         store_cell(lane, cell);
         ask_cell(lane);
@@ -359,8 +373,10 @@ tsw_status_t tsw_lane_config_state(tsw_lane_t *lane, uint32_t config_index, tsw_
         tsw_lane_cell_set_state(cell, config_index, TSW_LANE_CONFIG_VERIFIED);
     else
         tsw_lane_cell_end(cell, config_index, outcome, detail);
-    if (outcome == TSW_OUTCOME_DEVICE_LOST || outcome == TSW_OUTCOME_RUN_TIMEOUT)
+    if (outcome == TSW_OUTCOME_DEVICE_LOST || outcome == TSW_OUTCOME_RUN_TIMEOUT) {
+        cell->timing = false;
         kill_worker(lane);
+    }
     return advance(lane, err);
 }
 
@@ -483,8 +499,8 @@ tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome
     if (!interrupted && !lane->stopped && lane->worker != WORKER_DOOMED)
         blame(lane, culprit, outcome, detail);
     lane->worker = WORKER_NONE;
-    if (lane->cell_count > 0)
-        tsw_lane_cell_unload(lane->cells[0]);
+    for (size_t i = 0; i < lane->cell_count; i++)
+        tsw_lane_cell_unload(lane->cells[i]);
     if (!interrupted && !lane->stopped)
         replace_worker(lane);
     return advance(lane, err);

@@ -15,9 +15,10 @@ typedef enum {
     TSW_LANE_ASK_CELL,     /* tell the coordinator that a cell is wanted */
     TSW_LANE_START_WORKER, /* spawn a measure worker (a fresh one, after a death) */
     TSW_LANE_KILL_WORKER,  /* kill its process group; worker_died follows as an event */
-    TSW_LANE_BEGIN_CELL,   /* worker: drop the cell before; allocate, fill, run the reference */
-    TSW_LANE_ADD_CONFIG,   /* worker: load config; verify it unless it was verified before */
-    TSW_LANE_TIME_CELL,    /* worker: all configs are in, run the rounds from first_round on */
+    /* worker: drop the cell before, once it is timed; allocate, fill, run the reference */
+    TSW_LANE_BEGIN_CELL,
+    TSW_LANE_ADD_CONFIG, /* worker: load config; verify it unless it was verified before */
+    TSW_LANE_TIME_CELL,  /* worker: all configs are in, run the rounds from first_round on */
     /* A result is there: take it with tsw_lane_take_result, one call per action. complete == 1: it
      * is final, tell the coordinator cell_done. complete == 0: seal it as partial, no more. */
     TSW_LANE_STORE_CELL,

@@ -239,6 +239,7 @@ static bool has_timed_sample(const tsw_record_t *record)
 
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell)
 {
+    cell->timing = false;
     for (size_t i = 0; i < cell->config_count; i++) {
         if (cell->configs[i].state != TSW_LANE_CONFIG_VERIFIED)
             continue;
@@ -254,8 +255,9 @@ bool tsw_lane_cell_is_final(const tsw_lane_cell_t *cell)
 {
     /* Should the reference fail yet, all configs are invalid, also those that did not compile. */
     bool founded = cell->compile_only || (cell->reference_known && cell->tool_known);
-    return founded && cell->counts[TSW_LANE_CONFIG_ENDED] + cell->counts[TSW_LANE_CONFIG_ALIAS] ==
-                          cell->config_count;
+    return founded && !cell->timing &&
+           cell->counts[TSW_LANE_CONFIG_ENDED] + cell->counts[TSW_LANE_CONFIG_ALIAS] ==
+               cell->config_count;
 }
 
 bool tsw_lane_cell_can_time(const tsw_lane_cell_t *cell)

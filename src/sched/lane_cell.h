@@ -57,7 +57,8 @@ void tsw_lane_cell_unload(tsw_lane_cell_t *cell);
 /* The rounds are over: verified configs that were timed are ok. */
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell);
 
-bool tsw_lane_cell_is_final(const tsw_lane_cell_t *cell); /* nothing is left to do */
+/* Nothing is left to do, and the worker is through with it. */
+bool tsw_lane_cell_is_final(const tsw_lane_cell_t *cell);
 /* All configs are in the worker or have ended, and some are worth timing. */
 bool tsw_lane_cell_can_time(const tsw_lane_cell_t *cell);
 

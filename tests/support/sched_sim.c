@@ -66,7 +66,9 @@ typedef struct {
     bool worker_alive;
     bool lane_may_use_worker;
     uint32_t worker_cell;
+    bool worker_hangs;
     bool *worker_configs; /* in the worker and good */
+    bool *timed_configs;  /* those that were so when it began to time */
     bool *has_build;
     bool *leased_cells; /* ever */
     bool retired, draining;
@@ -386,6 +388,7 @@ static void start_worker(sim_t *sim, uint32_t r)
         complain(sim, "rank %u: second worker", r);
     rank->worker_exists = true;
     rank->worker_alive = true;
+    rank->worker_hangs = false;
     rank->worker_cell = UINT32_MAX;
     tell(sim, r, TO_WORKER, (message_t){.say = SAY_START});
 }
@@ -483,36 +486,52 @@ static void worker_verifies(sim_t *sim, uint32_t r, message_t message)
         tell(sim, r, FROM_WORKER, answer);
 }
 
-/* One round, or the end; a config with a late fate ends at its first round. */
-static void worker_times(sim_t *sim, uint32_t r, message_t message)
+/* A config with a late fate ends after the first round. False: the worker is dead, or hangs. */
+static bool worker_survives(sim_t *sim, uint32_t r)
 {
     rank_t *rank = &sim->ranks[r];
-    for (uint32_t i = 0; i < sim->configs_max && message.round > 0; i++) {
+    for (uint32_t i = 0; i < sim->configs_max; i++) {
         fate_t fate = fate_of(sim, rank->worker_cell, i);
         if (!rank->worker_configs[i])
             continue;
         if (fate == FATE_LATE_TRAP) {
             worker_dies(sim, r, (int32_t)i, TSW_OUTCOME_DEVICE_LOST);
-            return;
+            return false;
         }
         if (fate == FATE_LATE_TIMEOUT) {
             tell(sim, r, FROM_WORKER,
                  (message_t){.say = SAY_STATE, .config = i, .outcome = TSW_OUTCOME_RUN_TIMEOUT});
-            return; /* and waits to be killed */
+            rank->worker_hangs = true; /* and waits to be killed */
+            return false;
         }
     }
-    if (message.round >= ROUNDS) {
-        tell(sim, r, FROM_WORKER, (message_t){.say = SAY_TIMED});
-        return;
+    if (chance(sim, sim->what->blank_deaths)) {
+        worker_dies(sim, r, -1, TSW_OUTCOME_DEVICE_LOST);
+        return false;
     }
-    tell(sim, r, FROM_WORKER, (message_t){.say = SAY_ROUND, .round = message.round});
-    message.round++;
-    tell(sim, r, TO_WORKER, message);
+    return true;
+}
+
+/* All rounds; what else it is told waits in its queue. */
+static void worker_times(sim_t *sim, uint32_t r, message_t message)
+{
+    rank_t *rank = &sim->ranks[r];
+    memcpy(rank->timed_configs, rank->worker_configs, sim->configs_max * sizeof(bool));
+    for (uint32_t round = message.round;; round++) {
+        if (round > 0 && !worker_survives(sim, r))
+            return;
+        if (round >= ROUNDS)
+            break;
+        tell(sim, r, FROM_WORKER, (message_t){.say = SAY_ROUND, .round = round});
+    }
+    tell(sim, r, FROM_WORKER, (message_t){.say = SAY_TIMED});
 }
 
 static void worker_receives(sim_t *sim, uint32_t r, message_t message)
 {
     rank_t *rank = &sim->ranks[r];
+    if (rank->worker_hangs)
+        return;
     if (message.say == SAY_START) {
         if (chance(sim, sim->what->start_failures))
             worker_dies(sim, r, -1, TSW_OUTCOME_DEVICE_LOST);
@@ -545,7 +564,7 @@ static tsw_status_t give_round(sim_t *sim, uint32_t r, const message_t *message,
     tsw_sample_t *samples = make(sim->configs_max, sizeof(*samples));
     size_t n = 0;
     for (uint32_t i = 0; i < sim->configs_max; i++) {
-        if (!rank->worker_configs[i])
+        if (!rank->timed_configs[i])
             continue;
         indices[n] = i;
         samples[n++] = (tsw_sample_t){
@@ -749,6 +768,7 @@ static void start(sim_t *sim)
     for (uint32_t r = 0; r < what->rank_count; r++) {
         rank_t *rank = &sim->ranks[r];
         rank->worker_configs = make(sim->configs_max, sizeof(bool));
+        rank->timed_configs = make(sim->configs_max, sizeof(bool));
         rank->has_build = make(what->plan->build_count, sizeof(bool));
         rank->leased_cells = make(what->plan->cell_count, sizeof(bool));
         tsw_lane_actions_t actions = {0};
@@ -776,6 +796,7 @@ static void clean_up(sim_t *sim)
             tsw_free(rank->queues[q].items);
         tsw_free(rank->builds.items);
         tsw_free(rank->worker_configs);
+        tsw_free(rank->timed_configs);
         tsw_free(rank->has_build);
         tsw_free(rank->leased_cells);
     }

@@ -268,19 +268,84 @@ static void test_a_good_cell_goes_from_lease_to_result(void **state)
     close_lane(&f);
 }
 
-static void test_the_cell_ahead_begins_when_the_one_in_hand_is_stored(void **state)
+static void test_the_cell_ahead_goes_to_the_worker_while_one_is_timed(void **state)
+{
+    (void)state;
+    fixture_t f = open_timing();
+    lease(&f, 1);
+    expect_nothing(&f);
+    found(&f, 1);
+    expect(&f, TSW_LANE_BEGIN_CELL);
+    built(&f, 1, 0, 0);
+    expect(&f, TSW_LANE_ADD_CONFIG);
+    assert_int_equal(f.actions.items[0].cell, 1);
+    round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
+    timed(&f);
+    expect(&f, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL);
+    assert_int_equal(f.actions.items[0].cell, 0);
+    config_state(&f, 0, TSW_OUTCOME_OK);
+    expect_nothing(&f);
+    built(&f, 1, 1, 1);
+    expect(&f, TSW_LANE_ADD_CONFIG);
+    close_lane(&f);
+}
+
+static void test_the_cell_ahead_waits_while_none_is_timed(void **state)
+{
+    (void)state;
+    fixture_t f = open_lane(&small);
+    start(&f);
+    ready(&f);
+    lease(&f, 0);
+    lease(&f, 1);
+    found(&f, 1);
+    built(&f, 1, 0, 0);
+    expect_nothing(&f);
+    found(&f, 0);
+    expect(&f, TSW_LANE_BEGIN_CELL);
+    built(&f, 1, 1, 1);
+    expect_nothing(&f);
+    for (int32_t i = 0; i < 3; i++)
+        built(&f, 0, i, (uint64_t)i);
+    for (uint32_t i = 0; i < 2; i++)
+        config_state(&f, i, TSW_OUTCOME_OK);
+    expect_nothing(&f);
+    config_state(&f, 2, TSW_OUTCOME_OK);
+    expect(&f, TSW_LANE_TIME_CELL, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG);
+    assert_int_equal(f.actions.items[0].cell, 0);
+    assert_int_equal(f.actions.items[3].cell, 1);
+    close_lane(&f);
+}
+
+/* With what the worker had of both cells. */
+static void test_a_death_while_timing_begins_the_cell_ahead_anew(void **state)
 {
     (void)state;
     fixture_t f = open_timing();
     lease(&f, 1);
     found(&f, 1);
     built(&f, 1, 0, 0);
-    expect_nothing(&f);
-    round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
+    died(&f, 1, TSW_OUTCOME_DEVICE_LOST);
+    expect(&f, TSW_LANE_START_WORKER);
+    ready(&f);
+    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG, TSW_LANE_TIME_CELL,
+           TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG);
+    assert_int_equal(f.actions.items[3].cell, 0);
+    assert_int_equal(f.actions.items[4].cell, 1);
+    assert_false(f.actions.items[5].verified);
+    close_lane(&f);
+}
+
+static void test_a_cell_whose_configs_all_fail_ends_when_the_worker_is_through(void **state)
+{
+    (void)state;
+    fixture_t f = open_timing();
+    for (uint32_t i = 0; i < 3; i++) {
+        config_state(&f, i, TSW_OUTCOME_LAUNCH_FAILED);
+        expect_nothing(&f);
+    }
     timed(&f);
-    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL);
-    assert_int_equal(f.actions.items[0].cell, 1);
-    assert_int_equal(f.actions.items[2].cell, 0);
+    expect(&f, TSW_LANE_STORE_CELL, TSW_LANE_ASK_CELL);
     close_lane(&f);
 }
 
@@ -940,7 +1005,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cells_are_asked_for_once_the_worker_is_ready),
         cmocka_unit_test(test_a_good_cell_goes_from_lease_to_result),
-        cmocka_unit_test(test_the_cell_ahead_begins_when_the_one_in_hand_is_stored),
+        cmocka_unit_test(test_the_cell_ahead_goes_to_the_worker_while_one_is_timed),
+        cmocka_unit_test(test_the_cell_ahead_waits_while_none_is_timed),
+        cmocka_unit_test(test_a_death_while_timing_begins_the_cell_ahead_anew),
+        cmocka_unit_test(test_a_cell_whose_configs_all_fail_ends_when_the_worker_is_through),
         cmocka_unit_test(test_build_failures_become_records_without_a_worker),
         cmocka_unit_test(test_a_reference_that_does_not_build_makes_all_configs_invalid),
         cmocka_unit_test(test_equal_launches_are_added_and_timed_once),
