@@ -23,7 +23,7 @@ static tsw_status_t summarise(const tsw_record_t *record, tsw_summary_t *summary
     if (values == NULL)
         return tsw_err_nomem(err);
     for (size_t i = 0; i < record->sample_count; i++)
-        if (record->samples[i].stage != TSW_STAGE_WARMUP)
+        if (!tsw_stage_is_first((tsw_stage_t)record->samples[i].stage))
             values[count++] = tsw_sample_ns(&record->samples[i]);
     *summary_p = tsw_stats_summary(values, count);
     tsw_free(values);

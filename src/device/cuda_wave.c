@@ -150,7 +150,8 @@ static tsw_status_t retire_shot(queue_t *queue, tsw_err_t *err)
     size_t i = queue->ended;
     float ms = 0;
     open_gate(queue);
-    double timeout_s = i == 0 ? 2 * queue->plan->timeout_s : queue->plan->timeout_s;
+    bool is_led = i == 0 && queue->plan->lead != NULL;
+    double timeout_s = is_led ? 2 * queue->plan->timeout_s : queue->plan->timeout_s;
     tsw_status_t status = tsw_cuda_wait(cuda, end_of(queue, i), timeout_s, err);
     if (status == TSW_OK)
         status =

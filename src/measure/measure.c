@@ -21,9 +21,13 @@ tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use)
     return tsw_watch_turn(measure->watch, measure->dev, use);
 }
 
-tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, tsw_err_t *err)
+tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, uint64_t *ns_p,
+                                tsw_err_t *err)
 {
-    return measure->dev->ops->run(measure->dev, launch, measure->cell.policy.launch_timeout_s, err);
+    const tsw_shot_t shot = {.launches = launch, .set_count = 1, .repeat = 1};
+    const tsw_wave_plan_t plan = {.timeout_s = measure->cell.policy.launch_timeout_s};
+    size_t finished = 0;
+    return measure->dev->ops->wave(measure->dev, &shot, 1, &plan, ns_p, &finished, err);
 }
 
 /* ---- launches ---- */
@@ -280,7 +284,7 @@ tsw_status_t tsw_measure_blame(tsw_measure_t *measure, tsw_measure_entry_t *entr
 static tsw_status_t try_once(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_err_t *err)
 {
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
-    tsw_status_t status = tsw_measure_launch(measure, &entry->launch, err);
+    tsw_status_t status = tsw_measure_launch(measure, &entry->launch, &entry->first_ns, err);
     tsw_measure_turn(measure, use);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
@@ -300,8 +304,13 @@ static tsw_status_t add(tsw_measure_t *measure, const tsw_measure_config_t *conf
         tsw_measure_tell(measure, entry, TSW_OUTCOME_OK, "", NULL);
         return TSW_OK;
     }
-    return config->verified ? try_once(measure, entry, err)
-                            : tsw_measure_verify(measure, entry, err);
+    status =
+        config->verified ? try_once(measure, entry, err) : tsw_measure_verify(measure, entry, err);
+    if (config->facts.spill_bytes > measure->most_spill) { /* the driver made room for them */
+        measure->most_spill = config->facts.spill_bytes;
+        entry->first_ns = 0;
+    }
+    return status;
 }
 
 tsw_status_t tsw_measure_add(tsw_measure_t *measure, const tsw_measure_config_t *config,

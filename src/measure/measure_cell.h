@@ -24,6 +24,7 @@ typedef struct {
     tsw_kernel_t *kernel;
     char *config_text;      /* canonical */
     tsw_launch_t launch;    /* with split buffers, of set 0 */
+    uint64_t first_ns;      /* the launch that was verified; 0: none, or its time says nothing */
     uint64_t single_ns;     /* shortest launch of its own so far; 0: none */
     tsw_launch_t *launches; /* one per set; NULL: not needed yet */
     tsw_graph_t *graph;
@@ -68,6 +69,7 @@ struct tsw_measure {
     tsw_launch_t reference_launch;
     tsw_measure_entry_t *entries;
     size_t entry_count, entry_capacity;
+    uint32_t most_spill; /* bytes per thread, of the configs that ran */
     uint64_t start_ns;
     tsw_watch_t *watch, own_watch;
     int32_t pick;
@@ -162,8 +164,9 @@ bool tsw_measure_is_fixed(const tsw_measure_t *measure); /* launches only, nothi
 uint64_t tsw_measure_now_ns(const tsw_measure_t *measure);
 /* From now on time goes to another use; yields the one before. */
 tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use);
-/* Launch a config and wait, within the policy's limit. */
-tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, tsw_err_t *err);
+/* Launch a config and wait, within the policy's limit. *ns_p: how long it took. */
+tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, uint64_t *ns_p,
+                                tsw_err_t *err);
 /* (Re)compute the reference's outputs, and note what must not change. */
 tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err);
 /* Tell the sink what became of a config. */

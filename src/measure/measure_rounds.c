@@ -25,6 +25,8 @@ typedef struct {
     uint32_t *launch_counts; /* in each interval */
     tsw_sample_t *samples;
     uint32_t *live; /* also: the wave's configs */
+    size_t live_count;
+    uint64_t *first_ns; /* of each */
 } rounds_t;
 
 static void rounds_fini(rounds_t *rounds)
@@ -35,23 +37,27 @@ static void rounds_fini(rounds_t *rounds)
     tsw_free(rounds->launch_counts);
     tsw_free(rounds->samples);
     tsw_free(rounds->live);
+    tsw_free(rounds->first_ns);
 }
 
 static tsw_status_t rounds_init(tsw_measure_t *measure, uint32_t first_round, rounds_t *rounds,
                                 tsw_err_t *err)
 {
-    size_t live = 0;
     rounds->live = tsw_calloc(measure->entry_count, sizeof(*rounds->live));
-    if (rounds->live == NULL)
+    rounds->first_ns = tsw_calloc(measure->entry_count, sizeof(*rounds->first_ns));
+    if (rounds->live == NULL || rounds->first_ns == NULL)
         return tsw_err_nomem(err);
     for (size_t i = 0; i < measure->entry_count; i++)
-        if (measure->entries[i].is_ok)
-            rounds->live[live++] = measure->entries[i].index;
+        if (measure->entries[i].is_ok) {
+            rounds->first_ns[rounds->live_count] = measure->entries[i].first_ns;
+            rounds->live[rounds->live_count++] = measure->entries[i].index;
+        }
     tsw_policy_setup_t setup = {
         .policy = &measure->cell.policy,
         .cell = measure->cell.cell_key,
         .live = rounds->live,
-        .count = live,
+        .first_ns = rounds->first_ns,
+        .count = rounds->live_count,
         .first_round = first_round,
         .floor_ns = tsw_roofline_floor_ns(
             measure->dev->ops->gpu(measure->dev), tsw_dtype_name(measure->cell.variant->dtype),
@@ -122,6 +128,28 @@ static void report_rounds(tsw_measure_t *measure, rounds_t *rounds, const tsw_wa
 {
     for (uint32_t at = 0; at < wave->rounds; at++)
         report_round(measure, rounds, wave, at, telemetry, is_unstable);
+}
+
+/* The race may drop configs by the launches that were verified, so these are kept. */
+static void report_first(tsw_measure_t *measure, rounds_t *rounds, uint32_t number)
+{
+    tsw_round_t round = {
+        .round = number, .stage = TSW_STAGE_VERIFY, .cache_state = (uint8_t)measure->ring.state};
+    size_t count = 0;
+    for (size_t i = 0; i < rounds->live_count; i++) {
+        if (rounds->first_ns[i] == 0)
+            continue;
+        round.duration_ns += rounds->first_ns[i];
+        rounds->live[count] = rounds->live[i];
+        rounds->samples[count++] =
+            (tsw_sample_t){.interval_ns = rounds->first_ns[i],
+                           .round = number,
+                           .launches = 1,
+                           .stage = TSW_STAGE_VERIFY,
+                           .slot = (uint16_t)(i < UINT16_MAX ? i : UINT16_MAX)};
+    }
+    if (count > 0)
+        measure->sink.round(measure->sink.user, &round, rounds->live, rounds->samples, count);
 }
 
 /* The fastest launch of the wave's configs; 0: not all have one. */
@@ -336,6 +364,8 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
     tsw_err_t local = TSW_ERR_INIT;
     rounds_t rounds = {.policy = NULL};
     tsw_status_t status = rounds_init(measure, first_round, &rounds, &local);
+    if (status == TSW_OK && measure->cell.policy.protocol == TSW_PROTOCOL_RACE)
+        report_first(measure, &rounds, first_round);
     if (status == TSW_OK)
         status = run_rounds(measure, &rounds, &local);
     if (status == TSW_OK)

@@ -7,12 +7,12 @@
 
 /* One launch, and all that it left behind. */
 static tsw_status_t launch_and_check(tsw_measure_t *measure, const tsw_launch_t *launch,
-                                     tsw_outcome_t *outcome_p, char *detail,
+                                     uint64_t *ns_p, tsw_outcome_t *outcome_p, char *detail,
                                      tsw_verify_facts_t *facts_p, tsw_err_t *err)
 {
     char damage[TSW_DETAIL_MAX] = "";
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
-    tsw_status_t status = tsw_measure_launch(measure, launch, err);
+    tsw_status_t status = tsw_measure_launch(measure, launch, ns_p, err);
     if (status == TSW_OK)
         status = tsw_measure_compare(measure, outcome_p, detail, facts_p, err);
     if (status == TSW_OK)
@@ -32,7 +32,8 @@ tsw_status_t tsw_measure_verify(tsw_measure_t *measure, tsw_measure_entry_t *ent
     char detail[TSW_DETAIL_MAX] = "";
     tsw_status_t status = tsw_measure_poison(measure, err);
     if (status == TSW_OK)
-        status = launch_and_check(measure, &entry->launch, &outcome, detail, &facts, err);
+        status = launch_and_check(measure, &entry->launch, &entry->first_ns, &outcome, detail,
+                                  &facts, err);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
     tsw_measure_tell(measure, entry, outcome, detail, &facts);
@@ -45,7 +46,9 @@ static tsw_status_t verify_last(tsw_measure_t *measure, tsw_measure_entry_t *ent
     tsw_outcome_t outcome = TSW_OUTCOME_OK;
     tsw_verify_facts_t facts = {.elements = 0};
     char detail[TSW_DETAIL_MAX] = "", text[2 * TSW_DETAIL_MAX];
-    tsw_status_t status = launch_and_check(measure, &entry->launch, &outcome, detail, &facts, err);
+    uint64_t ns = 0;
+    tsw_status_t status =
+        launch_and_check(measure, &entry->launch, &ns, &outcome, detail, &facts, err);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
     if (outcome == TSW_OUTCOME_OK)
@@ -87,9 +90,10 @@ static tsw_status_t verify_in_place(tsw_measure_t *measure, tsw_measure_entry_t 
     char detail[TSW_DETAIL_MAX] = "", text[2 * TSW_DETAIL_MAX];
     tsw_launch_t launch = entry->launch;
     tsw_measure_pointers(measure, TSW_BUFFERS_IN_PLACE, 0, &launch);
+    uint64_t ns = 0;
     tsw_status_t status = copy_pristine(measure, err);
     if (status == TSW_OK)
-        status = launch_and_check(measure, &launch, &outcome, detail, &facts, err);
+        status = launch_and_check(measure, &launch, &ns, &outcome, detail, &facts, err);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
     if (outcome == TSW_OUTCOME_OK)

@@ -32,6 +32,7 @@ typedef struct {
     const tsw_policy_t *policy; /* copied */
     tsw_key_t cell;             /* seeds the orders */
     const uint32_t *live;       /* configs that take part, copied */
+    const uint64_t *first_ns;   /* of each, the launch that was verified; 0 or NULL: unknown */
     size_t count;
     uint32_t first_round; /* above 0: after the death of a worker; waves are numbered from there */
     double floor_ns;      /* no launch can be faster; 0: unknown */

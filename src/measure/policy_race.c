@@ -185,6 +185,8 @@ tsw_status_t tsw_policy_race_new(const tsw_policy_setup_t *setup, tsw_policy_sta
     if (status == TSW_OK && setup->count > 0)
         status = tsw_race_new(&options, setup->policy->seed, setup->cell, setup->count,
                               &state->race, err);
+    for (uint32_t i = 0; status == TSW_OK && setup->first_ns != NULL && i < setup->count; i++)
+        tsw_race_first(state->race, i, (double)setup->first_ns[i]);
     if (status == TSW_OK)
         *state_p = &state->base;
     else

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 static const char *const stage_names[] = {
-    "warmup", "round", "fixed", "early", "final", "control",
+    "warmup", "round", "fixed", "early", "final", "control", "verify",
 };
 _Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == TSW_STAGE_COUNT, "a name each");
 
@@ -21,6 +21,11 @@ const char *tsw_fate_name(tsw_fate_t fate)
 bool tsw_stage_decides(tsw_stage_t stage)
 {
     return stage == TSW_STAGE_ROUND || stage == TSW_STAGE_FINAL;
+}
+
+bool tsw_stage_is_first(tsw_stage_t stage)
+{
+    return stage == TSW_STAGE_WARMUP || stage == TSW_STAGE_VERIFY;
 }
 
 const char *tsw_stage_name(tsw_stage_t stage)

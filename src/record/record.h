@@ -22,12 +22,15 @@ typedef enum {
     TSW_STAGE_EARLY,   /* single launches that only drop the hopeless: compared among themselves */
     TSW_STAGE_FINAL,   /* rounds of the last few; decides as rounds do */
     TSW_STAGE_CONTROL, /* a second sample of the leader in a final round: kept, never decides */
+    TSW_STAGE_VERIFY,  /* the launches that were verified: a race drops what took far too long */
     TSW_STAGE_COUNT,
 } tsw_stage_t;
 
-/* Whether samples of the stage decide the winner. All stages but the warm-up share one numbering:
- * a round has one stage (control besides final). */
+/* Whether samples of the stage decide the winner. All stages but warm-up and verify share one
+ * numbering: a round has one stage (control besides final). */
 bool tsw_stage_decides(tsw_stage_t stage);
+/* Before all rounds that count: warm-up and verify. */
+bool tsw_stage_is_first(tsw_stage_t stage);
 const char *tsw_stage_name(tsw_stage_t stage); /* "warmup"; "?": none */
 
 /* How intervals found the L2. Times of different states are never compared. */

@@ -16,6 +16,7 @@ typedef enum {
     CLASS_DECISIVE,
     CLASS_EARLY,  /* single launches of a race's first waves */
     CLASS_WARMUP, /* of configs that were hopeless at once, and of those beside them */
+    CLASS_VERIFY, /* the same, by the launch that was verified */
     CLASS_COUNT,
 } class_t;
 
@@ -83,7 +84,9 @@ static class_t class_of(const tsw_sample_t *sample)
         return CLASS_DECISIVE;
     if (sample->stage == TSW_STAGE_EARLY)
         return CLASS_EARLY;
-    return sample->stage == TSW_STAGE_WARMUP ? CLASS_WARMUP : CLASS_COUNT;
+    if (sample->stage == TSW_STAGE_WARMUP)
+        return CLASS_WARMUP;
+    return sample->stage == TSW_STAGE_VERIFY ? CLASS_VERIFY : CLASS_COUNT;
 }
 
 static bool has_zero(const tsw_record_t *record)
@@ -125,7 +128,7 @@ static tsw_status_t make_series(cell_work_t *w, const tsw_record_t *record, clas
 /* Whether the class may stand for the config's time. */
 static bool can_stand(const times_t *times, class_t class)
 {
-    return times->of[class].summary.n > 0 && (class != CLASS_WARMUP || times->is_hopeless);
+    return times->of[class].summary.n > 0 && (class < CLASS_WARMUP || times->is_hopeless);
 }
 
 static void mark_suspect(tsw_config_result_t *result, const char *why)
@@ -271,10 +274,10 @@ static int32_t find_winner(const cell_work_t *w)
     return winner;
 }
 
-/* Warm-up samples are compared only for what they threw out. */
+/* Warm-up samples and those before are compared only for what they threw out. */
 static bool may_compare(const cell_work_t *w, size_t a, size_t b, class_t class)
 {
-    return class != CLASS_WARMUP || w->times[a].is_hopeless || w->times[b].is_hopeless;
+    return class < CLASS_WARMUP || w->times[a].is_hopeless || w->times[b].is_hopeless;
 }
 
 /* Over the rounds of the best class that has common ones. Without an interval (NaN) where these do

@@ -427,7 +427,7 @@ tsw_status_t tsw_lane_round(tsw_lane_t *lane, const tsw_round_t *round,
         if (status != TSW_OK)
             return status;
     }
-    if (round->stage != TSW_STAGE_WARMUP && round->round >= cell->next_round)
+    if (!tsw_stage_is_first((tsw_stage_t)round->stage) && round->round >= cell->next_round)
         cell->next_round = round->round + 1;
     return advance(lane, err);
 }

@@ -232,7 +232,7 @@ void tsw_lane_cell_unload(tsw_lane_cell_t *cell)
 static bool has_timed_sample(const tsw_record_t *record)
 {
     for (size_t i = record->sample_count; i-- > 0;)
-        if (record->samples[i].stage != TSW_STAGE_WARMUP)
+        if (!tsw_stage_is_first((tsw_stage_t)record->samples[i].stage))
             return true;
     return record->sample_count > 0 && record->fate == TSW_FATE_HOPELESS;
 }

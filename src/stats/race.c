@@ -11,6 +11,8 @@
 static const double early_limits[] = {3.0, 1.6, 1.25, 1.10};
 enum { EARLY_ROUNDS = 4, CAREFUL_EARLY_ROUNDS = 2 };
 enum { SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
+/* The same by launches outside the race, and what may have held those up. */
+static const double first_limit = 5.0, first_slack_ns = 100000.0;
 enum { LONGER = 2 }; /* rounds by which the final goes on */
 
 /* Spread of one sample's log time that is taken for granted. */
@@ -23,9 +25,10 @@ typedef struct {
     tsw_race_fate_t fate;
     double early[EARLY_ROUNDS]; /* logs, of rounds 1 .. EARLY_ROUNDS - 1 */
     size_t early_count;
-    double fastest; /* log of its fastest early sample, less the bias; the warm-up among them */
-    double slowest; /* log of the slowest one */
-    double *log_ns; /* per paired round, or of the final; a running config has all of them */
+    double fastest;  /* log of its fastest early sample, less the bias; the warm-up among them */
+    double slowest;  /* log of the slowest one */
+    double first_ns; /* a launch outside the race; 0: not known */
+    double *log_ns;  /* per paired round, or of the final; a running config has all of them */
     size_t count;
     size_t rounds;        /* samples before the final */
     uint32_t below_floor; /* samples */
@@ -260,6 +263,21 @@ static void drop_hopeless(tsw_race_t *race, double limit)
     }
 }
 
+static void drop_by_first(tsw_race_t *race)
+{
+    double best = INFINITY;
+    for (size_t i = 0; i < race->entrant_count; i++)
+        if (is_running(race, i) && race->entrants[i].first_ns > 0.0)
+            best = fmin(best, race->entrants[i].first_ns);
+    for (size_t i = 0; i < race->entrant_count; i++) {
+        entrant_t *entrant = &race->entrants[i];
+        if (!is_running(race, i) || !(entrant->first_ns > first_limit * best + first_slack_ns))
+            continue;
+        entrant->fate = TSW_RACE_HOPELESS;
+        entrant->fastest = log(entrant->first_ns);
+    }
+}
+
 /* Of a quantile: its fastest quarter is slower than all of the leader's samples. */
 static bool is_surely_worse(const tsw_race_t *race, const entrant_t *entrant, const entrant_t *best)
 {
@@ -454,8 +472,16 @@ static void shuffle(tsw_race_t *race, uint32_t at, size_t members)
     }
 }
 
+void tsw_race_first(tsw_race_t *race, uint32_t config, double time_ns)
+{
+    TSW_ASSERT(config < race->entrant_count);
+    race->entrants[config].first_ns = time_ns;
+}
+
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
 {
+    if (race->round == 0)
+        drop_by_first(race);
     race->wave_count = 0;
     race->wave_rounds = 0;
     if (!race->over && count_running(race) == 0) {

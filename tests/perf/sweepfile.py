@@ -22,6 +22,7 @@ class Cell:
         self.records = {}  # text: the row of /records
         self.samples = {}  # text: [(stage, round, slot, ns per launch)]
         self.rounds_ns = 0  # duration of all rounds, warm-up too
+        self.first_ns = 0  # of the launches that verification needs, as far as the race looks at them
         self.interval_ns = 0  # of all samples
 
     @property
@@ -66,7 +67,7 @@ class Cell:
         return None
 
     def sample_count(self):
-        return sum(len(samples) for samples in self.samples.values())
+        return sum(1 for samples in self.samples.values() for sample in samples if sample[0] != "verify")
 
     def measured_count(self):
         return sum(1 for samples in self.samples.values() if samples)
@@ -107,6 +108,10 @@ def read(path):
                     for i in range(begin, begin + int(record["n_samples"]))]
                 cell.interval_ns += sum(int(interval[i]) for i in range(begin, begin + int(record["n_samples"])))
             first = int(row["first_round"])
-            cell.rounds_ns = int(sweep["rounds"][first:first + int(row["n_rounds"])]["duration_ns"].sum())
+            for done in sweep["rounds"][first:first + int(row["n_rounds"])]:
+                if stage_names[done["stage"]] == "verify":
+                    cell.first_ns += int(done["duration_ns"])
+                else:
+                    cell.rounds_ns += int(done["duration_ns"])
             cells.append(cell)
     return cells

@@ -417,7 +417,7 @@ static tsw_status_t counted_wave(tsw_device_t *dev, const tsw_shot_t *shots, siz
                                  const tsw_wave_plan_t *plan, uint64_t *interval_ns,
                                  size_t *finished_p, tsw_err_t *err)
 {
-    idle.waves++;
+    idle.waves += plan->lead != NULL; /* not those that verify */
     return idle.real->wave(dev, shots, count, plan, interval_ns, finished_p, err);
 }
 

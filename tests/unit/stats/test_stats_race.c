@@ -579,6 +579,36 @@ static void test_kept_config_when_it_fails_or_is_alone_then_the_race_ends_all_th
     assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 5, &race, NULL), TSW_ERR_ARG);
 }
 
+/* Config 1 is far beyond the others, 2 is not far enough, and nothing is known about 3. */
+static void test_first_launches_drop_what_is_far_too_slow(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    const double first_ns[] = {50e3, 351e3, 349e3, 0.0};
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    options.keep = 1;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 4, &race, NULL), TSW_OK);
+    for (uint32_t i = 0; i < 4; i++)
+        tsw_race_first(race, i, first_ns[i]);
+    tsw_race_next(race, &wave);
+    assert_int_equal(wave.count, 3);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_HOPELESS);
+    size_t kept = 0;
+    for (; wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[5 * TSW_RACE_BATCH];
+        for (size_t slot = 0; slot < wave.count; slot++) {
+            time_ns[slot] = wave.configs[slot] == 0 ? 40e3 : 300e3;
+            kept += wave.configs[slot] == 1;
+            assert_true(wave.configs[slot] != 1 || wave.is_final);
+        }
+        tsw_race_report(race, time_ns, NULL);
+    }
+    assert_int_equal(tsw_race_winner(race), 0);
+    assert_int_equal(kept, options.final_rounds); /* the baseline all the same */
+    tsw_race_free(race);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -586,6 +616,7 @@ int main(void)
         cmocka_unit_test(test_regret_when_noisy_then_below_the_indifference),
         cmocka_unit_test(test_race_on_cells_like_those_of_an_h200),
         cmocka_unit_test(test_race_decides_by_the_objective),
+        cmocka_unit_test(test_first_launches_drop_what_is_far_too_slow),
         cmocka_unit_test(test_race_when_many_are_hopeless_then_each_runs_once_or_twice),
         cmocka_unit_test(test_race_when_configs_fail_then_others_win_or_nobody),
         cmocka_unit_test(test_report_when_a_time_cannot_be_then_the_config_is_broken),
