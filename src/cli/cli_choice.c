@@ -178,8 +178,17 @@ static void print_regret(const char *what, double mean, double worst, tsw_buf_t 
         tsw_buf_printf(out, "%s: not usable for every shape", what);
 }
 
+static void print_dropped_dims(const tsw_group_t *group, tsw_buf_t *out)
+{
+    tsw_buf_t dims = TSW_BUF_INIT;
+    tsw_reduce_dropped_dims(group, &dims);
+    if (dims.size > 0)
+        tsw_buf_printf(out, "  other values are dropped: %s is enough\n", tsw_buf_text(&dims));
+    tsw_buf_fini(&dims);
+}
+
 static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t *group,
-                                tsw_buf_t *out, tsw_err_t *err)
+                                const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
     char arch[16];
     tsw_buf_printf(out, "\n%s%s%s on %s%s: %zu of %zu configs for %zu shape%s\n", group->pack,
@@ -192,6 +201,8 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
     print_regret(", baseline alone", group->baseline_mean_regret, group->baseline_worst_regret,
                  out);
     tsw_buf_append_text(out, "\n");
+    tsw_cli_verdict_print(group, verdict, out);
+    print_dropped_dims(group, out);
     for (size_t i = 0; i < group->dropped_winner_count; i++)
         tsw_buf_printf(out, "  left out: %s, best of %zu shapes; costs up to %.2f %%\n",
                        group->dropped_winners[i].config, group->dropped_winners[i].cell_count,
@@ -227,12 +238,13 @@ static void print_unusable(const tsw_cell_summary_t *cell, tsw_buf_t *out)
 }
 
 tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                                  tsw_buf_t *out, tsw_err_t *err)
+                                  const tsw_cli_verdicts_t *verdicts, tsw_buf_t *out,
+                                  tsw_err_t *err)
 {
     tsw_buf_append_text(out, tsw_cli_mark(dataset->meta.mode));
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < reduction->group_count; i++)
-        status = print_group(dataset, &reduction->groups[i], out, err);
+        status = print_group(dataset, &reduction->groups[i], &verdicts->items[i], out, err);
     for (size_t i = 0; i < reduction->cell_count; i++)
         if (tsw_cli_is_unusable(&reduction->cells[i]))
             print_unusable(&reduction->cells[i], out);

@@ -22,18 +22,19 @@ static bool has_unusable(const tsw_reduction_t *reduction)
 }
 
 static tsw_status_t write_out(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                              const reduce_args_t *args, tsw_err_t *err)
+                              const tsw_cli_verdicts_t *verdicts, const reduce_args_t *args,
+                              tsw_err_t *err)
 {
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_buf_t files = TSW_BUF_INIT;
     tsw_cli_tables_t tables = {0};
     tsw_status_t status = TSW_OK;
     if (args->json || args->output != NULL)
-        status = tsw_cli_tables_make(dataset, reduction, &tables, err);
+        status = tsw_cli_tables_make(dataset, reduction, verdicts, &tables, err);
     if (status == TSW_OK && args->json)
         status = tsw_cli_tables_json(&tables, &out, err);
     else if (status == TSW_OK)
-        status = tsw_cli_choice_print(dataset, reduction, &out, err);
+        status = tsw_cli_choice_print(dataset, reduction, verdicts, &out, err);
     if (status == TSW_OK && args->output != NULL)
         status = tsw_cli_tables_write(&tables, args->output, &files, err);
     if (status == TSW_OK) {
@@ -51,13 +52,17 @@ static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, ts
     const reduce_args_t *args = user;
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
+    tsw_cli_verdicts_t verdicts = {0};
     tsw_status_t status = tsw_cli_read(words->items, words->count, &dataset, err);
     if (status == TSW_OK)
         status = tsw_cli_reduce_with_roofs(&dataset, args->max_configs, &reduction, err);
+    if (status == TSW_OK)
+        status = tsw_cli_verdicts_make(reduction, words->items, words->count, &verdicts, err);
     if (status == TSW_OK) {
         *exit_p = has_unusable(reduction) ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
-        status = write_out(&dataset, reduction, args, err);
+        status = write_out(&dataset, reduction, &verdicts, args, err);
     }
+    tsw_cli_verdicts_fini(&verdicts);
     tsw_reduction_free(reduction);
     tsw_dataset_fini(&dataset);
     return status;

@@ -79,6 +79,7 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
+    tsw_cli_verdicts_t verdicts = {0};
     char *tables_dir = tsw_path_join(run_dir, "tables");
     tsw_status_t status =
         tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
@@ -89,14 +90,17 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     if (status == TSW_OK)
         tsw_cli_usage_print(&dataset, out);
     if (status == TSW_OK && !is_part)
-        status = tsw_cli_choice_print(&dataset, reduction, out, err);
+        status = tsw_cli_verdicts_make(reduction, &run_dir, 1, &verdicts, err);
+    if (status == TSW_OK && !is_part)
+        status = tsw_cli_choice_print(&dataset, reduction, &verdicts, out, err);
     if (status == TSW_OK && !is_part && strcmp(dataset.meta.purpose, "release") == 0) {
-        status = tsw_cli_tables_make(&dataset, reduction, &tables, err);
+        status = tsw_cli_tables_make(&dataset, reduction, &verdicts, &tables, err);
         tsw_buf_append_text(out, "\n");
         if (status == TSW_OK)
             status = tsw_cli_tables_write(&tables, tables_dir, out, err);
     }
     tsw_cli_tables_fini(&tables);
+    tsw_cli_verdicts_fini(&verdicts);
     tsw_reduction_free(reduction);
     tsw_dataset_fini(&dataset);
     tsw_free(tables_dir);

@@ -145,6 +145,36 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
     return status;
 }
 
+/* Below the rows, as it is of a pack and arch, not of a config. */
+static tsw_status_t print_verdicts(const tsw_words_t *words, const tsw_reduction_t *reduction,
+                                   const show_args_t *args, tsw_err_t *err)
+{
+    tsw_cli_verdicts_t verdicts = {0};
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_status_t status =
+        tsw_cli_verdicts_make(reduction, words->items, words->count, &verdicts, err);
+    for (size_t i = 0; status == TSW_OK && i < reduction->group_count; i++) {
+        const tsw_group_t *group = &reduction->groups[i];
+        char arch[16];
+        bool wanted = false;
+        for (size_t k = 0; k < group->cell_count; k++)
+            wanted = wanted || wants_cell(args, group->cells[k]->cell);
+        if (!wanted)
+            continue;
+        tsw_buf_printf(&out, "%s%s%s on %s\n", group->pack, group->variant != NULL ? " " : "",
+                       group->variant != NULL ? group->variant : "",
+                       tsw_arch_format(group->arch, arch));
+        tsw_cli_verdict_print(group, &verdicts.items[i], &out);
+    }
+    if (status == TSW_OK && !tsw_buf_ok(&out))
+        status = tsw_err_nomem(err);
+    if (status == TSW_OK)
+        fputs(tsw_buf_text(&out), stdout);
+    tsw_buf_fini(&out);
+    tsw_cli_verdicts_fini(&verdicts);
+    return status;
+}
+
 static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
 {
     const char *known[TSW_OUTCOME_COUNT];
@@ -175,6 +205,8 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
         status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
         status = print_rows(&dataset, reduction, args, err);
+    if (status == TSW_OK && tsw_format_parse(args->format) == TSW_FORMAT_TEXT)
+        status = print_verdicts(words, reduction, args, err);
     tsw_reduction_free(reduction);
     tsw_dataset_fini(&dataset);
     return status;

@@ -27,15 +27,18 @@ static tsw_status_t fill_row(const tsw_group_t *group, size_t index,
     return TSW_OK;
 }
 
-static tsw_status_t fill_pack(const tsw_group_t *group, tsw_table_pack_t *pack, tsw_err_t *err)
+static tsw_status_t fill_pack(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
+                              tsw_table_pack_t *pack, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     pack->name = tsw_strdup(group->pack);
     pack->variant = group->variant != NULL ? tsw_strdup(group->variant) : NULL;
     pack->configs = tsw_calloc(group->selected_count + 1, sizeof(*pack->configs));
     pack->rows = tsw_calloc(group->cell_count + 1, sizeof(*pack->rows));
-    if (pack->name == NULL || (group->variant != NULL && pack->variant == NULL) ||
-        pack->configs == NULL || pack->rows == NULL)
+    pack->verdict = tsw_strdup(tsw_verdict_name(verdict->verdict));
+    if (pack->name == NULL || pack->verdict == NULL ||
+        (group->variant != NULL && pack->variant == NULL) || pack->configs == NULL ||
+        pack->rows == NULL)
         return tsw_err_nomem(err);
     pack->pack_key = group->cells[0]->cell->pack_key;
     pack->mean_regret = group->mean_regret;
@@ -43,6 +46,9 @@ static tsw_status_t fill_pack(const tsw_group_t *group, tsw_table_pack_t *pack, 
     pack->baseline_mean_regret = group->baseline_mean_regret;
     pack->baseline_worst_regret = group->baseline_worst_regret;
     pack->candidate_count = group->candidate_count;
+    pack->gain = group->gain.ratio;
+    pack->gain_low = group->gain.low;
+    pack->gain_high = group->gain.high;
     for (; pack->config_count < group->selected_count; pack->config_count++) {
         pack->configs[pack->config_count] = tsw_strdup(group->selected[pack->config_count]);
         if (pack->configs[pack->config_count] == NULL)
@@ -86,7 +92,7 @@ static tsw_status_t fill_head(const tsw_dataset_t *dataset, const tsw_reduction_
     const tsw_run_meta_t *meta = &dataset->meta;
     tsw_buf_t devices = TSW_BUF_INIT;
     list_devices(dataset, arch, &devices);
-    table->schema = 1;
+    table->schema = TSW_TABLE_SCHEMA;
     table->arch = arch;
     table->mode = copy_or_empty(meta->mode);
     table->purpose = copy_or_empty(meta->purpose);
@@ -103,7 +109,8 @@ static tsw_status_t fill_head(const tsw_dataset_t *dataset, const tsw_reduction_
 }
 
 static tsw_status_t fill_table(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                               uint32_t arch, tsw_table_t *table, tsw_err_t *err)
+                               const tsw_cli_verdicts_t *verdicts, uint32_t arch,
+                               tsw_table_t *table, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     table->packs = tsw_calloc(reduction->group_count, sizeof(*table->packs));
@@ -117,7 +124,7 @@ static tsw_status_t fill_table(const tsw_dataset_t *dataset, const tsw_reduction
             status =
                 fill_head(dataset, reduction, arch, group->cells[0]->cell->cache_mode, table, err);
         if (status == TSW_OK)
-            status = fill_pack(group, &table->packs[table->pack_count++], err);
+            status = fill_pack(group, &verdicts->items[i], &table->packs[table->pack_count++], err);
     }
     if (status == TSW_OK)
         tsw_table_sort(table);
@@ -145,7 +152,8 @@ static size_t list_archs(const tsw_reduction_t *reduction, uint32_t *archs)
 }
 
 tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                                 tsw_cli_tables_t *tables_p, tsw_err_t *err)
+                                 const tsw_cli_verdicts_t *verdicts, tsw_cli_tables_t *tables_p,
+                                 tsw_err_t *err)
 {
     tsw_cli_tables_t tables = {0};
     if (strcmp(dataset->meta.purpose, tsw_purpose_name(TSW_PURPOSE_RELEASE)) != 0)
@@ -161,7 +169,8 @@ tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reducti
     tsw_status_t status = archs != NULL && tables.items != NULL ? TSW_OK : tsw_err_nomem(err);
     const size_t count = status == TSW_OK ? list_archs(reduction, archs) : 0;
     for (size_t i = 0; status == TSW_OK && i < count; i++)
-        status = fill_table(dataset, reduction, archs[i], &tables.items[tables.count++], err);
+        status =
+            fill_table(dataset, reduction, verdicts, archs[i], &tables.items[tables.count++], err);
     tsw_free(archs);
     if (status != TSW_OK) {
         tsw_cli_tables_fini(&tables);

@@ -2,6 +2,7 @@
 #ifndef TSW_CLI_TABLES_H
 #define TSW_CLI_TABLES_H
 
+#include "cli/cli_verdict.h"
 #include "reduce/reduce.h"
 #include "table/table.h"
 
@@ -12,7 +13,8 @@ typedef struct {
 
 /* TSW_ERR_UNSUPPORTED: the purpose of the run is not release. */
 tsw_status_t tsw_cli_tables_make(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
-                                 tsw_cli_tables_t *tables_p, tsw_err_t *err);
+                                 const tsw_cli_verdicts_t *verdicts, tsw_cli_tables_t *tables_p,
+                                 tsw_err_t *err);
 void tsw_cli_tables_fini(tsw_cli_tables_t *tables);
 
 /* DIR/sm_90.json and so on; the folder is made when there is a table. Names of the files written go

@@ -265,7 +265,7 @@ static tsw_status_t fill_entries(tsw_job_t *job, tsw_view_t view, const tsw_file
         if (status == TSW_OK)
             status = find_pack(job, snapshot, i, err);
         if (status == TSW_OK)
-            status = tsw_job_entry_fill(job->purpose, item, snapshot, entry, err);
+            status = tsw_job_entry_fill(job, item, snapshot, entry, err);
     }
     return status;
 }

@@ -195,7 +195,8 @@ static tsw_status_t fill_knob_names(const tsw_pack_t *pack, const tsw_node_t *li
     return TSW_OK;
 }
 
-static tsw_status_t fill_probe(tsw_view_t view, tsw_job_entry_t *entry, tsw_err_t *err)
+static tsw_status_t fill_probe(const tsw_job_t *job, tsw_view_t view, const tsw_fileset_t *snapshot,
+                               tsw_job_entry_t *entry, tsw_err_t *err)
 {
     tsw_view_t probe = tsw_view_map(view, "probe");
     if (probe.node == NULL)
@@ -212,14 +213,15 @@ static tsw_status_t fill_probe(tsw_view_t view, tsw_job_entry_t *entry, tsw_err_
                                    "the probe names '%s' neither fixed nor varied",
                                    entry->pack->knobs[k].name);
     }
-    return status;
+    return status == TSW_OK ? tsw_job_verdict_check(job, probe, snapshot, entry->pack, err)
+                            : status;
 }
 
-tsw_status_t tsw_job_entry_fill(tsw_purpose_t purpose, tsw_view_t view,
+tsw_status_t tsw_job_entry_fill(const tsw_job_t *job, tsw_view_t view,
                                 const tsw_fileset_t *snapshot, tsw_job_entry_t *entry,
                                 tsw_err_t *err)
 {
-    tsw_status_t status = check_purpose(purpose, view, err);
+    tsw_status_t status = check_purpose(job->purpose, view, err);
     if (status == TSW_OK)
         status = fill_dtypes(view, entry, err);
     if (status == TSW_OK)
@@ -228,7 +230,7 @@ tsw_status_t tsw_job_entry_fill(tsw_purpose_t purpose, tsw_view_t view,
         status = tsw_rows_read(entry->pack, tsw_view_node(view, "space"), &entry->rows,
                                &entry->row_count, err);
     if (status == TSW_OK)
-        status = fill_probe(view, entry, err);
+        status = fill_probe(job, view, snapshot, entry, err);
     if (status == TSW_OK)
         status =
             tsw_shapes_read(entry->pack, view, snapshot, &entry->shapes, &entry->shape_count, err);

@@ -12,8 +12,9 @@
 tsw_status_t tsw_job_parse(const tsw_fileset_t *snapshot, const char *label, tsw_job_t **job_p,
                            tsw_err_t *err);
 
-/* One entry of `packs`, whose pack is known, into a zeroed entry. */
-tsw_status_t tsw_job_entry_fill(tsw_purpose_t purpose, tsw_view_t view,
+/* One entry of `packs`, whose pack is known, into a zeroed entry; purpose and archs of the job are
+ * known. */
+tsw_status_t tsw_job_entry_fill(const tsw_job_t *job, tsw_view_t view,
                                 const tsw_fileset_t *snapshot, tsw_job_entry_t *entry,
                                 tsw_err_t *err);
 void tsw_job_entry_fini(tsw_job_entry_t *entry);
@@ -21,5 +22,15 @@ void tsw_job_entry_fini(tsw_job_entry_t *entry);
 /* The last part of a pack's name or path, without slashes at the end; heap. TSW_ERR_INPUT when it
  * names no folder: empty, "." or "..". */
 tsw_status_t tsw_job_pack_name(const tsw_node_t *ref, char **name_p, tsw_err_t *err);
+
+/* The index-th table that a probe names as its verdict; NULL: there are no more. */
+const tsw_node_t *tsw_job_verdict_ref(tsw_view_t probe, size_t index);
+/* Where a snapshot keeps it; heap, or NULL. */
+char *tsw_job_verdict_name(const char *path);
+/* On every arch that is measured the tables must say that the pack needs a probe, of the files that
+ * it has now. TSW_ERR_INPUT, TSW_ERR_NOT_FOUND. */
+tsw_status_t tsw_job_verdict_check(const tsw_job_t *job, tsw_view_t probe,
+                                   const tsw_fileset_t *snapshot, const tsw_pack_t *pack,
+                                   tsw_err_t *err);
 
 #endif

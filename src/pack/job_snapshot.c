@@ -118,11 +118,12 @@ static tsw_status_t take_pack(snapshot_t *snapshot, const tsw_node_t *ref, tsw_e
     return status;
 }
 
-static tsw_status_t take_csv(snapshot_t *snapshot, const tsw_node_t *ref, tsw_err_t *err)
+/* A file beside the job as `name`, which is taken over; the same file may come twice. */
+static tsw_status_t take_file(snapshot_t *snapshot, const tsw_node_t *ref, char *name,
+                              tsw_err_t *err)
 {
     tsw_buf_t bytes = TSW_BUF_INIT;
     char *path = resolve(snapshot, ref->text);
-    char *name = tsw_shapes_csv_name(ref->text);
     tsw_status_t status = path != NULL && name != NULL ? TSW_OK : tsw_err_nomem(err);
     if (status == TSW_OK && !tsw_path_exists(path))
         status = tsw_place_err(err, TSW_ERR_NOT_FOUND, ref->place,
@@ -139,7 +140,7 @@ static tsw_status_t take_csv(snapshot_t *snapshot, const tsw_node_t *ref, tsw_er
              (before->size != bytes.size ||
               (bytes.size > 0 && memcmp(before->bytes, bytes.data, bytes.size) != 0)))
         status = tsw_place_err(err, TSW_ERR_INPUT, ref->place,
-                               "two different files are called '%s'", name + strlen("csv/"));
+                               "two different files are called '%s'", strchr(name, '/') + 1);
     tsw_buf_fini(&bytes);
     tsw_free(path);
     tsw_free(name);
@@ -152,9 +153,14 @@ static tsw_status_t take_entry(snapshot_t *snapshot, tsw_view_t entry, tsw_err_t
     size_t count = tsw_view_count(entry, "shapes");
     for (size_t i = 0; status == TSW_OK && i < count; i++) {
         tsw_view_t shape = tsw_view_item(entry, "shapes", i);
-        if (tsw_view_has(shape, "csv"))
-            status = take_csv(snapshot, tsw_view_node(shape, "csv"), err);
+        const tsw_node_t *csv = tsw_view_node(shape, "csv");
+        if (csv != NULL)
+            status = take_file(snapshot, csv, tsw_shapes_csv_name(csv->text), err);
     }
+    tsw_view_t probe = tsw_view_map(entry, "probe");
+    const tsw_node_t *ref = NULL;
+    for (size_t i = 0; status == TSW_OK && (ref = tsw_job_verdict_ref(probe, i)) != NULL; i++)
+        status = take_file(snapshot, ref, tsw_job_verdict_name(ref->text), err);
     return status;
 }
 

@@ -372,8 +372,15 @@ static const tsw_type_t some_names_type = {.kind = TSW_TYPE_LIST,
                                            .item = &name_type,
                                            .bounded = true,
                                            .min = 1};
+static const tsw_type_t *const verdict_choices[] = {&file_type, &some_texts_type, NULL};
+static const tsw_type_t verdict_type = {
+    .kind = TSW_TYPE_CHOICE, .label = "a file name or a list of them", .choices = verdict_choices};
 static const tsw_field_t probe_fields[] = {
-    {"fixed", &some_names_type, true, NULL, "tunables and hints with one value in the whole space"},
+    {"verdict", &verdict_type, true, NULL,
+     "table of the run whose verdict was `probe-needed`, one for each arch that is measured; "
+     "relative to the job file"},
+    {"fixed", &names_type, true, NULL,
+     "tunables and hints with one value in the whole space; may be empty"},
     {"varied", &some_names_type, true, NULL, "tunables and hints under study"},
 };
 static const tsw_map_t probe_map = {.title = "probe", FIELDS(probe_fields)};

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "reduce/reduce_cell.h"
+#include "reduce/reduce_gain.h"
 #include "reduce/reduce_portfolio.h"
 
 #include <math.h>
@@ -366,6 +367,7 @@ static tsw_status_t add_group(tsw_reduction_t *r, size_t *capacity, const member
         return tsw_err_nomem(err);
     for (size_t i = 0; i < count; i++)
         group->cells[group->cell_count++] = members[i].summary;
+    group->gain = tsw_reduce_gain(group);
     return solve_group(group, options, err);
 }
 

@@ -20,6 +20,7 @@
 #ifndef TSW_REDUCE_REDUCE_H
 #define TSW_REDUCE_REDUCE_H
 
+#include "base/buf.h"
 #include "record/calibration.h"
 #include "record/dataset.h"
 #include "stats/stats.h"
@@ -64,6 +65,15 @@ typedef struct {
     double worst_regret; /* of the choice in those cells */
 } tsw_dropped_winner_t;
 
+/* Baseline / best other config: the weighted geometric mean over the cells that have both, each
+ * paired. Not above 1 where the baseline is the best. The interval takes the cells as independent;
+ * one without an interval counts as 10 % either way. */
+typedef struct {
+    double ratio;      /* 0: no cell has both */
+    double low, high;  /* NaN: no cell has an interval */
+    size_t cell_count; /* that have both */
+} tsw_speedup_t;
+
 /* The choice of one table: a pack on an arch (over all its dtypes and flags unless the pack
  * declares separate tables). A cell without a usable config is in no group; a group has a cell. */
 typedef struct {
@@ -82,6 +92,7 @@ typedef struct {
     double *choice_regret; /* per cell; infinite where there is no choice */
     tsw_dropped_winner_t *dropped_winners; /* by text */
     size_t dropped_winner_count;
+    tsw_speedup_t gain; /* of the space, whatever was selected */
 } tsw_group_t;
 
 typedef struct {
@@ -107,5 +118,9 @@ typedef struct {
 tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,
                         tsw_reduction_t **reduction_p, tsw_err_t *err);
 void tsw_reduction_free(tsw_reduction_t *reduction);
+
+/* Appends "num_ctas=1": each tunable or hint of which the selected configs have one value, though
+ * other usable ones have others; a dimension that the choice dropped. */
+void tsw_reduce_dropped_dims(const tsw_group_t *group, tsw_buf_t *out);
 
 #endif

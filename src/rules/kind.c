@@ -78,22 +78,22 @@ const tsw_occupancy_range_t *tsw_kind_occupancies(const tsw_pack_t *pack)
     return &memory;
 }
 
-tsw_gain_t tsw_kind_gain(const tsw_pack_t *pack)
+tsw_kind_gain_t tsw_kind_gain(const tsw_pack_t *pack)
 {
     if (pack->class_id == TSW_CLASS_MEMORY)
-        return (tsw_gain_t){0, 15};
+        return (tsw_kind_gain_t){0, 15};
     if (pack->class_id == TSW_CLASS_BALANCED)
-        return (tsw_gain_t){2, 15};
+        return (tsw_kind_gain_t){2, 15};
     switch (pack->template_id) {
     case TSW_TEMPLATE_T5_FMHA:
     case TSW_TEMPLATE_T8_VARLEN:
-        return (tsw_gain_t){5, 20};
+        return (tsw_kind_gain_t){5, 20};
     case TSW_TEMPLATE_T6_FP8:
-        return (tsw_gain_t){10, 50};
+        return (tsw_kind_gain_t){10, 50};
     case TSW_TEMPLATE_T7_GROUPED:
-        return (tsw_gain_t){2, 10};
+        return (tsw_kind_gain_t){2, 10};
     default:
-        return (tsw_gain_t){5, 30};
+        return (tsw_kind_gain_t){5, 30};
     }
 }
 

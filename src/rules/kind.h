@@ -35,8 +35,8 @@ extern const int64_t tsw_kind_occupancy_only[TSW_KIND_OCCUPANCIES];
 /* Gain over the fixed config that kernels of this kind were seen to have, in percent. */
 typedef struct {
     double low, high;
-} tsw_gain_t;
-tsw_gain_t tsw_kind_gain(const tsw_pack_t *pack);
+} tsw_kind_gain_t;
+tsw_kind_gain_t tsw_kind_gain(const tsw_pack_t *pack);
 
 /* Bound by a shape's floating-point operations per byte: below 10 memory, up to 50 balanced, above
  * compute. For the order of work only. */

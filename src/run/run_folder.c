@@ -48,6 +48,8 @@ static tsw_status_t write_inputs(const tsw_run_t *run, tsw_err_t *err)
     tsw_status_t status = TSW_OK;
     if (job != NULL)
         status = write_in(dir, "job.yaml", job->bytes, job->size, err);
+    if (status == TSW_OK)
+        status = tsw_run_write_packs(run, err);
     tsw_buf_t json = TSW_BUF_INIT;
     tsw_plan_json(run->plan, &json);
     if (status == TSW_OK && !tsw_buf_ok(&json))

@@ -187,6 +187,8 @@ int tsw_run_arch_index(const tsw_run_t *run, const tsw_msg_hello_t *hello);
 uint32_t tsw_run_node_of(const tsw_run_t *run, int rank);  /* number of its machine */
 uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank); /* builds at a time */
 tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err);
+/* The packs of the snapshot below the run folder. */
+tsw_status_t tsw_run_write_packs(const tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_store_kept(tsw_run_t *run, tsw_err_t *err);

@@ -7,6 +7,44 @@
 
 typedef enum { ROLE_NONE, ROLE_FIXED, ROLE_VARIED } role_t;
 
+static bool is_in_grid(const tsw_pack_t *pack, const char *name)
+{
+    bool is_in = false;
+    for (int i = 0; i < 3; i++)
+        is_in = is_in ||
+                (pack->kernel.grid[i].text != NULL && tsw_expr_uses(&pack->kernel.grid[i], name));
+    return is_in;
+}
+
+tsw_probe_role_t tsw_space_probe_role(const tsw_pack_t *pack, size_t knob)
+{
+    const tsw_knob_t *k = &pack->knobs[knob];
+    bool is_num_ctas = strcmp(k->name, "num_ctas") == 0;
+    switch (pack->template_id) {
+    case TSW_TEMPLATE_T9_DUAL:
+        return k->is_hint ? TSW_PROBE_VARIED : TSW_PROBE_FIXED;
+    case TSW_TEMPLATE_T5_FMHA:
+    case TSW_TEMPLATE_T8_VARLEN:
+        if (k->is_hint)
+            return is_num_ctas ? TSW_PROBE_VARIED : TSW_PROBE_FREE;
+        return is_in_grid(pack, k->name) ? TSW_PROBE_VARIED : TSW_PROBE_FIXED;
+    default:
+        return TSW_PROBE_FREE;
+    }
+}
+
+static tsw_status_t check_kind(const tsw_pack_t *pack, size_t knob, role_t role,
+                               const tsw_job_entry_t *entry, tsw_err_t *err)
+{
+    tsw_probe_role_t wanted = tsw_space_probe_role(pack, knob);
+    if (wanted == TSW_PROBE_FREE || (wanted == TSW_PROBE_FIXED) == (role == ROLE_FIXED))
+        return TSW_OK;
+    return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                         "probe: a probe of template %s has %s %s",
+                         tsw_template_name(pack->template_id), pack->knobs[knob].name,
+                         wanted == TSW_PROBE_FIXED ? "fixed" : "varied");
+}
+
 static tsw_status_t name_roles(const tsw_pack_t *pack, const tsw_job_entry_t *entry,
                                char *const *names, size_t count, role_t role, role_t *roles,
                                tsw_err_t *err)
@@ -52,6 +90,9 @@ static tsw_status_t check_knob(const tsw_space_t *space, const tsw_pack_t *pack,
     if (role == ROLE_NONE)
         return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
                              "probe: say whether %s is fixed or varied", name);
+    tsw_status_t status = check_kind(pack, knob, role, entry, err);
+    if (status != TSW_OK)
+        return status;
     int values = value_count(space, knob);
     if (role == ROLE_FIXED && values > 1)
         return tsw_place_err(err, TSW_ERR_INPUT, entry->place,

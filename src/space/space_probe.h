@@ -4,6 +4,13 @@
 
 #include "space/space.h"
 
+/* What a probe of this kind of kernel does with a tunable or hint. */
+typedef enum { TSW_PROBE_FREE, TSW_PROBE_FIXED, TSW_PROBE_VARIED } tsw_probe_role_t;
+
+/* Fused matmuls (T9) hold all tiles and vary occupancy and num_ctas. Attention (T5, T8) holds the
+ * tile of the keys, which the grid does not follow, and varies that of the queries and num_ctas. */
+tsw_probe_role_t tsw_space_probe_role(const tsw_pack_t *pack, size_t knob);
+
 /* TSW_ERR_INPUT with the place of the entry and what is wrong. */
 tsw_status_t tsw_space_probe_check(const tsw_space_t *space, const tsw_pack_t *pack,
                                    const tsw_job_entry_t *entry, tsw_err_t *err);

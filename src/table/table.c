@@ -75,6 +75,7 @@ static void pack_fini(tsw_table_pack_t *pack)
     tsw_free(pack->rows);
     tsw_free(pack->name);
     tsw_free(pack->variant);
+    tsw_free(pack->verdict);
 }
 
 void tsw_table_fini(tsw_table_t *table)

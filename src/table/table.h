@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define TSW_TABLE_SCHEMA 2
+
 typedef struct {
     char *variant;
     char *shape;
@@ -31,10 +33,14 @@ typedef struct {
     double mean_regret, worst_regret; /* of the configs over the rows, mean weighted */
     double baseline_mean_regret, baseline_worst_regret;
     size_t candidate_count; /* configs that were measured */
+    char *verdict;          /* "done", ...: docs/rules.md */
+    /* baseline / best other config over the rows; 0: no row has both. The interval may be NaN, null
+     * in JSON. */
+    double gain, gain_low, gain_high;
 } tsw_table_pack_t;
 
 typedef struct {
-    uint32_t schema; /* 1 */
+    uint32_t schema; /* TSW_TABLE_SCHEMA */
     uint32_t arch;
     char *mode; /* "cuda", "sim", "replay": anything but cuda is refused by consumers */
     char *purpose;

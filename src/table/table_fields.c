@@ -26,6 +26,10 @@ static const tsw_table_field_t pack_fields[] = {
      offsetof(tsw_table_pack_t, baseline_mean_regret)},
     {"baseline_worst_regret", TSW_FIELD_REAL_OR_NULL,
      offsetof(tsw_table_pack_t, baseline_worst_regret)},
+    {"verdict", TSW_FIELD_TEXT, offsetof(tsw_table_pack_t, verdict)},
+    {"gain", TSW_FIELD_REAL, offsetof(tsw_table_pack_t, gain)},
+    {"gain_low", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_pack_t, gain_low)},
+    {"gain_high", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_pack_t, gain_high)},
 };
 
 static const tsw_table_field_t row_fields[] = {

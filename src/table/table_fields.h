@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #define TSW_TABLE_FORMAT "tilesweep-table"
-#define TSW_TABLE_SCHEMA 1
 
 typedef enum {
     TSW_FIELD_TEXT,

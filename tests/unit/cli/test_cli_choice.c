@@ -17,7 +17,15 @@
 typedef struct {
     tsw_dataset_t dataset;
     tsw_reduction_t *reduction;
+    tsw_cli_verdicts_t verdicts;
 } fixture_t;
+
+static void reduce(fixture_t *f)
+{
+    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    assert_int_equal(tsw_reduce(&f->dataset, &options, &f->reduction, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_verdicts_make(f->reduction, NULL, 0, &f->verdicts, NULL), TSW_OK);
+}
 
 /* Two archs; on sm_90 one shape where b wins, one where nothing works. */
 static fixture_t fixture_new(void)
@@ -34,13 +42,13 @@ static fixture_t fixture_new(void)
     cell = sample_dataset_cell(dataset, "demo", "dtype=f16", "M=8", 80);
     sample_dataset_timed(cell, "T=1", 3000000);
     tsw_dataset_canonicalise(dataset);
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
-    assert_int_equal(tsw_reduce(dataset, &options, &f.reduction, NULL), TSW_OK);
+    reduce(&f);
     return f;
 }
 
 static void fixture_free(fixture_t *f)
 {
+    tsw_cli_verdicts_fini(&f->verdicts);
     tsw_reduction_free(f->reduction);
     tsw_dataset_fini(&f->dataset);
 }
@@ -56,7 +64,8 @@ static void test_print_when_simulated_then_says_so_everywhere(void **state)
     (void)state;
     fixture_t f = fixture_new();
     tsw_buf_t out = TSW_BUF_INIT;
-    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                     TSW_OK);
     const char *text = tsw_buf_text(&out);
     assert_int_equal(strncmp(text, "SIMULATED", 9), 0);
     assert_has(text, "demo on sm_90, simulated: 2 of 2 configs for 1 shape\n");
@@ -79,14 +88,15 @@ static void test_print_and_tables_when_all_are_estimates_then_no_interval(void *
         sample_dataset_sample(record, TSW_STAGE_EARLY, 0, i == 0 ? 3000000 : 1000000);
     }
     tsw_dataset_canonicalise(&f.dataset);
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_cli_tables_t tables = {0};
-    assert_int_equal(tsw_reduce(&f.dataset, &options, &f.reduction, NULL), TSW_OK);
-    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    reduce(&f);
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                     TSW_OK);
     assert_has(tsw_buf_text(&out), "~1.00 ms  -");
     assert_has(tsw_buf_text(&out), "~3.000  -");
-    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &f.verdicts, &tables, NULL),
+                     TSW_OK);
     tsw_buf_clear(&out);
     assert_int_equal(tsw_cli_tables_json(&tables, &out, NULL), TSW_OK);
     assert_has(tsw_buf_text(&out), "\"ci_low_ns\": null, \"ci_high_ns\": null");
@@ -100,7 +110,8 @@ static void test_print_when_nothing_usable_then_names_why(void **state)
     (void)state;
     fixture_t f = fixture_new();
     tsw_buf_t out = TSW_BUF_INIT;
-    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &out, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                     TSW_OK);
     assert_has(tsw_buf_text(&out), "demo on sm_90, dtype=f16 M=9: nothing usable");
     assert_has(tsw_buf_text(&out), "1 x compile_failed, first: no such type");
     assert_has(tsw_buf_text(&out), "1 x wrong_result\n");
@@ -113,7 +124,8 @@ static void test_tables_when_made_then_one_per_arch_and_consistent(void **state)
     (void)state;
     fixture_t f = fixture_new();
     tsw_cli_tables_t tables = {0};
-    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &f.verdicts, &tables, NULL),
+                     TSW_OK);
     assert_int_equal(tables.count, 2);
     assert_int_equal(tables.items[0].arch, 80);
     assert_int_equal(tables.items[1].arch, 90);
@@ -143,7 +155,7 @@ static void test_tables_when_not_for_release_then_refused(void **state)
     tsw_err_t err = TSW_ERR_INIT;
     tsw_free(f.dataset.meta.purpose);
     f.dataset.meta.purpose = tsw_strdup("research");
-    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, &err),
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &f.verdicts, &tables, &err),
                      TSW_ERR_UNSUPPORTED);
     assert_has(err.text, "research");
     assert_int_equal(tables.count, 0);
@@ -159,7 +171,8 @@ static void test_tables_when_written_then_read_back_equal(void **state)
     tsw_table_t table = {0};
     char dir[] = "/tmp/tsw-test-choice-XXXXXX";
     assert_non_null(mkdtemp(dir));
-    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL), TSW_OK);
+    assert_int_equal(tsw_cli_tables_make(&f.dataset, f.reduction, &f.verdicts, &tables, NULL),
+                     TSW_OK);
     assert_int_equal(tsw_cli_tables_write(&tables, dir, &names, NULL), TSW_OK);
     assert_has(tsw_buf_text(&names), "/sm_80.json\n");
     assert_has(tsw_buf_text(&names), "/sm_90.json\n");
@@ -185,7 +198,8 @@ static void test_tables_when_any_allocation_fails_then_nomem(void **state)
     for (long n = 1;; n++) {
         tsw_cli_tables_t tables = {0};
         tsw_mem_fail_at(n);
-        const tsw_status_t status = tsw_cli_tables_make(&f.dataset, f.reduction, &tables, NULL);
+        const tsw_status_t status =
+            tsw_cli_tables_make(&f.dataset, f.reduction, &f.verdicts, &tables, NULL);
         tsw_mem_fail_at(0);
         tsw_cli_tables_fini(&tables);
         if (status == TSW_OK) {

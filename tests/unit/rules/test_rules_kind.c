@@ -78,7 +78,7 @@ static void check_gain(const rules_base_t *base, const char *old, const char *ne
                        int high)
 {
     tsw_pack_t *pack = rules_pack_new(base, old, new_text);
-    tsw_gain_t gain = tsw_kind_gain(pack);
+    tsw_kind_gain_t gain = tsw_kind_gain(pack);
     assert_int_equal((int)gain.low, low);
     assert_int_equal((int)gain.high, high);
     tsw_pack_free(pack);

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "sample_pack.h"
 #include "space/space.h"
+#include "space/space_probe.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -356,6 +357,48 @@ static void test_make_survives_a_lack_of_memory(void **state)
     bench_free(&b);
 }
 
+static void test_probe_roles_follow_the_kind(void **state)
+{
+    (void)state;
+    bench_t b = bench_new(sample_pack_lists, "");
+    tsw_pack_t *pack = b.pack;
+    const int m = 0, n = 1, occupancy = 2, num_ctas = 3;
+    for (size_t k = 0; k < pack->knob_count; k++)
+        assert_int_equal(tsw_space_probe_role(pack, k), TSW_PROBE_FREE);
+    pack->template_id = TSW_TEMPLATE_T9_DUAL;
+    assert_int_equal(tsw_space_probe_role(pack, m), TSW_PROBE_FIXED);
+    assert_int_equal(tsw_space_probe_role(pack, n), TSW_PROBE_FIXED);
+    assert_int_equal(tsw_space_probe_role(pack, occupancy), TSW_PROBE_VARIED);
+    assert_int_equal(tsw_space_probe_role(pack, num_ctas), TSW_PROBE_VARIED);
+    pack->template_id = TSW_TEMPLATE_T5_FMHA;
+    tsw_free(pack->kernel.grid[0].text);
+    pack->kernel.grid[0].text = tsw_strdup("ceildiv(M, TILE_M)");
+    assert_int_equal(tsw_space_probe_role(pack, m), TSW_PROBE_VARIED);
+    assert_int_equal(tsw_space_probe_role(pack, n), TSW_PROBE_FIXED);
+    assert_int_equal(tsw_space_probe_role(pack, occupancy), TSW_PROBE_FREE);
+    assert_int_equal(tsw_space_probe_role(pack, num_ctas), TSW_PROBE_VARIED);
+    bench_free(&b);
+}
+
+static void test_make_refuses_a_probe_that_is_not_of_its_kind(void **state)
+{
+    (void)state;
+    static const sample_row_t rows[] = {{{{64, 128}, {64}, {1}, {1, 2}}}};
+    static char names[4][12] = {"TILE_M", "TILE_N", "occupancy", "num_ctas"};
+    bench_t b = bench_new(sample_pack_lists, "");
+    tsw_job_entry_t entry = entry_of(&b, rows, 1);
+    b.pack->template_id = TSW_TEMPLATE_T9_DUAL;
+    entry.fixed[0] = names[1];
+    entry.fixed[1] = names[2];
+    entry.fixed_count = 2;
+    entry.varied[0] = names[0];
+    entry.varied[1] = names[3];
+    entry.varied_count = 2;
+    check_refused(&b, 90, TSW_PURPOSE_PROBE, &entry, "a probe of template T9 has TILE_M fixed");
+    entry_free(&entry);
+    bench_free(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -365,6 +408,8 @@ int main(void)
         cmocka_unit_test(test_make_limits_by_purpose),
         cmocka_unit_test(test_make_limits_probes_to_100),
         cmocka_unit_test(test_make_wants_probes_directed),
+        cmocka_unit_test(test_probe_roles_follow_the_kind),
+        cmocka_unit_test(test_make_refuses_a_probe_that_is_not_of_its_kind),
         cmocka_unit_test(test_make_of_a_missing_dtype_is_empty_with_a_reason),
         cmocka_unit_test(test_make_without_a_list_says_so),
         cmocka_unit_test(test_make_bounds_products),

@@ -57,7 +57,7 @@ static void fill(sample_t *s)
                                      .baseline_mean_regret = 0.1,
                                      .baseline_worst_regret = INFINITY};
     s->packs[1] = s->packs[0];
-    s->table = (tsw_table_t){.schema = 1,
+    s->table = (tsw_table_t){.schema = TSW_TABLE_SCHEMA,
                              .arch = 90,
                              .mode = cuda,
                              .purpose = release,

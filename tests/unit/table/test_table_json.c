@@ -12,7 +12,7 @@
 static const char full_text[] =
     "{\n"
     "  \"format\": \"tilesweep-table\",\n"
-    "  \"schema\": 1,\n"
+    "  \"schema\": 2,\n"
     "  \"arch\": \"sm_90\",\n"
     "  \"mode\": \"cuda\",\n"
     "  \"purpose\": \"release\",\n"
@@ -31,6 +31,10 @@ static const char full_text[] =
     "      \"worst_regret\": 0.0123456789012,\n"
     "      \"baseline_mean_regret\": null,\n"
     "      \"baseline_worst_regret\": null,\n"
+    "      \"verdict\": \"done\",\n"
+    "      \"gain\": 1.25,\n"
+    "      \"gain_low\": 1.2,\n"
+    "      \"gain_high\": 1.3,\n"
     "      \"configs\": [\n"
     "        \"TILE_M=128 occupancy=2\",\n"
     "        \"TILE_M=64 occupancy=1\"\n"
@@ -53,6 +57,10 @@ static const char full_text[] =
     "      \"worst_regret\": 0.0,\n"
     "      \"baseline_mean_regret\": 0.0,\n"
     "      \"baseline_worst_regret\": 0.0,\n"
+    "      \"verdict\": \"none\",\n"
+    "      \"gain\": 0.0,\n"
+    "      \"gain_low\": null,\n"
+    "      \"gain_high\": null,\n"
     "      \"configs\": [],\n"
     "      \"choices\": []\n"
     "    }\n"
@@ -120,14 +128,14 @@ static void test_read_names_the_place_of_a_fault(void **state)
     check_refused("\"clocks\"", "\"clock\"", TSW_ERR_INPUT,
                   "9:3: unknown key \"clock\"; did you mean \"clocks\"?");
     check_refused("\"speedup\": 1.5", "\"zzzzzzzz\": 1.5", TSW_ERR_INPUT,
-                  "28:124: unknown key \"zzzzzzzz\"");
-    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "28:53: a whole number");
-    check_refused("\"config\": 1,", "\"config\": 4294967296,", TSW_ERR_INPUT, "28:");
+                  "32:124: unknown key \"zzzzzzzz\"");
+    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "32:53: a whole number");
+    check_refused("\"config\": 1,", "\"config\": 4294967296,", TSW_ERR_INPUT, "32:");
     check_refused("\"sm_90\"", "\"sm90\"", TSW_ERR_INPUT, "4:3: an arch");
     check_refused("\"cuda\"", "1", TSW_ERR_INPUT, "5:3: a string");
-    check_refused("\"TILE_M=64 occupancy=1\"", "null", TSW_ERR_INPUT, "24:9: a string");
-    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "27:65: a number");
-    check_refused("\"choices\": []", "\"choices\": {}", TSW_ERR_INPUT, "41:7: an array");
+    check_refused("\"TILE_M=64 occupancy=1\"", "null", TSW_ERR_INPUT, "28:9: a string");
+    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "31:65: a number");
+    check_refused("\"choices\": []", "\"choices\": {}", TSW_ERR_INPUT, "49:7: an array");
     check_refused("      \"variant\": null,\n", "", TSW_ERR_INPUT,
                   "13:5: this object lacks the key \"variant\"");
     check_refused("0000000000000002", "000000000000000g", TSW_ERR_INPUT, "11:3: 32 hexadecimal");
@@ -136,11 +144,11 @@ static void test_read_names_the_place_of_a_fault(void **state)
 static void test_read_refuses_what_is_no_table(void **state)
 {
     (void)state;
-    check_refused("\"schema\": 1", "\"schema\": 2", TSW_ERR_VERSION, "schema 2");
+    check_refused("\"schema\": 2", "\"schema\": 1", TSW_ERR_VERSION, "schema 1");
     check_refused("tilesweep-table", "other", TSW_ERR_INPUT, "tilesweep-table");
     check_refused("\"clocks\"", "\"mode\"", TSW_ERR_INPUT, "duplicate");
-    check_refused("1234.5", "NaN", TSW_ERR_INPUT, "27:");
-    check_refused("1234.5", "Infinity", TSW_ERR_INPUT, "27:");
+    check_refused("1234.5", "NaN", TSW_ERR_INPUT, "31:");
+    check_refused("1234.5", "Infinity", TSW_ERR_INPUT, "31:");
     check_refused("{\n  \"format\"", "[\n  \"format\"", TSW_ERR_INPUT, "not JSON");
     tsw_table_t table = {0};
     tsw_err_t err = TSW_ERR_INIT;

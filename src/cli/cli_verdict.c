@@ -1,0 +1,242 @@
+#include "cli/cli_verdict.h"
+
+#include "base/file.h"
+#include "base/mem.h"
+#include "cli/cli_input.h"
+#include "rules/kind.h"
+#include "space/space_probe.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- the packs ---- */
+
+static const tsw_pack_t *find_pack(const tsw_cli_verdicts_t *verdicts, tsw_key_t key)
+{
+    for (size_t i = 0; i < verdicts->pack_count; i++) {
+        if (tsw_key_equal(verdicts->packs[i]->key, key))
+            return verdicts->packs[i];
+    }
+    return NULL;
+}
+
+static bool is_wanted(const tsw_reduction_t *reduction, const tsw_pack_t *pack)
+{
+    for (size_t i = 0; i < reduction->group_count; i++) {
+        if (tsw_key_equal(reduction->groups[i].cells[0]->cell->pack_key, pack->key))
+            return true;
+    }
+    return false;
+}
+
+/* A folder that is no pack, or another one, is passed over. */
+static tsw_status_t take_folder(const tsw_reduction_t *reduction, const char *dir,
+                                tsw_cli_verdicts_t *verdicts, tsw_err_t *err)
+{
+    tsw_fileset_t files = TSW_FILESET_INIT;
+    tsw_pack_t *pack = NULL;
+    tsw_err_t why = TSW_ERR_INIT;
+    tsw_status_t status = tsw_fileset_add_dir(&files, "", dir, &why);
+    if (status == TSW_OK)
+        status = tsw_pack_read(&files, &pack, &why);
+    tsw_fileset_fini(&files);
+    if (status == TSW_ERR_NOMEM)
+        return tsw_err_nomem(err);
+    if (status != TSW_OK || !is_wanted(reduction, pack) || find_pack(verdicts, pack->key) != NULL) {
+        tsw_pack_free(pack);
+        return TSW_OK;
+    }
+    if (!TSW_GROW(verdicts->packs, verdicts->pack_capacity, verdicts->pack_count)) {
+        tsw_pack_free(pack);
+        return tsw_err_nomem(err);
+    }
+    verdicts->packs[verdicts->pack_count++] = pack;
+    return TSW_OK;
+}
+
+static tsw_status_t take_folders(const tsw_reduction_t *reduction, const char *dir,
+                                 tsw_cli_verdicts_t *verdicts, tsw_err_t *err)
+{
+    tsw_names_t names = {0};
+    tsw_status_t status = TSW_OK;
+    if (!tsw_path_is_dir(dir) || tsw_dir_list(dir, &names, NULL) != TSW_OK)
+        return TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < names.count; i++) {
+        char *path = tsw_path_join(dir, names.names[i]);
+        status = path != NULL ? take_folder(reduction, path, verdicts, err) : tsw_err_nomem(err);
+        tsw_free(path);
+    }
+    tsw_names_fini(&names);
+    return status;
+}
+
+/* The packs of a run, or of the run that a sweep lies in; heap. */
+static char *packs_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    if (tsw_path_is_dir(path))
+        return tsw_path_join(path, "packs");
+    if (slash == NULL)
+        return tsw_strdup("packs");
+    char *dir = tsw_strdup(path);
+    char *packs = NULL;
+    if (dir != NULL) {
+        dir[slash - path] = '\0';
+        packs = tsw_path_join(dir, "packs");
+    }
+    tsw_free(dir);
+    return packs;
+}
+
+static tsw_status_t take_packs(const tsw_reduction_t *reduction, const char *const *paths,
+                               size_t path_count, tsw_cli_verdicts_t *verdicts, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    char *shipped = NULL;
+    for (size_t i = 0; status == TSW_OK && i < path_count; i++) {
+        char *dir = packs_of(paths[i]);
+        status = dir != NULL ? take_folders(reduction, dir, verdicts, err) : tsw_err_nomem(err);
+        tsw_free(dir);
+    }
+    if (status == TSW_OK && tsw_cli_kernels_dir(NULL, &shipped, NULL) == TSW_OK)
+        status = take_folders(reduction, shipped, verdicts, err);
+    tsw_free(shipped);
+    return status;
+}
+
+/* ---- verdicts ---- */
+
+static tsw_status_t judge(const tsw_group_t *group, const tsw_cli_verdicts_t *verdicts,
+                          tsw_cli_verdict_t *verdict, tsw_err_t *err)
+{
+    const char **shapes = tsw_calloc(group->cell_count, sizeof(*shapes));
+    if (shapes == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < group->cell_count; i++)
+        shapes[i] = group->cells[i]->cell->shape;
+    verdict->pack = find_pack(verdicts, group->cells[0]->cell->pack_key);
+    tsw_status_t status = TSW_OK;
+    if (verdict->pack != NULL)
+        status = tsw_verdict_coverage(verdict->pack, group->arch, shapes, group->cell_count,
+                                      &verdict->missing, err);
+    tsw_free(shapes);
+    bool is_covered = verdict->pack != NULL && verdict->missing.count == 0;
+    verdict->verdict = tsw_verdict_of(group->gain.ratio, group->gain.low, is_covered);
+    return status;
+}
+
+tsw_status_t tsw_cli_verdicts_make(const tsw_reduction_t *reduction, const char *const *paths,
+                                   size_t path_count, tsw_cli_verdicts_t *verdicts_p,
+                                   tsw_err_t *err)
+{
+    tsw_cli_verdicts_t verdicts = {0};
+    tsw_status_t status = take_packs(reduction, paths, path_count, &verdicts, err);
+    if (status == TSW_OK) {
+        verdicts.items = tsw_calloc(reduction->group_count, sizeof(*verdicts.items));
+        if (verdicts.items == NULL)
+            status = tsw_err_nomem(err);
+    }
+    for (; status == TSW_OK && verdicts.count < reduction->group_count; verdicts.count++)
+        status = judge(&reduction->groups[verdicts.count], &verdicts,
+                       &verdicts.items[verdicts.count], err);
+    if (status == TSW_OK)
+        *verdicts_p = verdicts;
+    else
+        tsw_cli_verdicts_fini(&verdicts);
+    return status;
+}
+
+void tsw_cli_verdicts_fini(tsw_cli_verdicts_t *verdicts)
+{
+    for (size_t i = 0; i < verdicts->count; i++)
+        tsw_lint_fini(&verdicts->items[i].missing);
+    for (size_t i = 0; i < verdicts->pack_count; i++)
+        tsw_pack_free(verdicts->packs[i]);
+    tsw_free(verdicts->items);
+    tsw_free(verdicts->packs);
+    *verdicts = (tsw_cli_verdicts_t){0};
+}
+
+/* ---- for people ---- */
+
+static void print_gain(const tsw_group_t *group, const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+{
+    const tsw_speedup_t *gain = &group->gain;
+    tsw_buf_printf(out, "best other config %.3f", gain->ratio);
+    if (!isnan(gain->low))
+        tsw_buf_printf(out, " (%.3f, %.3f)", gain->low, gain->high);
+    tsw_buf_printf(out, " x baseline over %zu shape%s", gain->cell_count,
+                   gain->cell_count == 1 ? "" : "s");
+    if (verdict->pack != NULL) {
+        tsw_kind_gain_t expected = tsw_kind_gain(verdict->pack);
+        tsw_buf_printf(out, "; %+.1f %%, expected %.0f to %.0f %% of %s kernels",
+                       100 * (gain->ratio - 1), expected.low, expected.high,
+                       tsw_kind_of(verdict->pack)->name);
+    }
+    tsw_buf_append_text(out, "\n");
+}
+
+static void print_missing(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+{
+    if (verdict->pack == NULL)
+        tsw_buf_append_text(out,
+                            "    what is covered is not known: the pack's files are neither in "
+                            "the run nor among the shipped ones\n");
+    for (size_t i = 0; i < verdict->missing.count; i++) {
+        const tsw_finding_t *finding = &verdict->missing.findings[i];
+        tsw_buf_printf(out, "    widen, %s %s: %s; %s\n", finding->number, finding->rule,
+                       finding->text, finding->fix);
+        if (finding->row != NULL)
+            tsw_buf_printf(out, "      - %s\n", finding->row);
+    }
+}
+
+static void print_probe(const tsw_pack_t *pack, tsw_buf_t *out)
+{
+    static const char *const words[] = {"", "fixed", "varied"};
+    tsw_buf_append_text(out, "    next: a directed probe of 30 to 100 configs");
+    for (int role = TSW_PROBE_FIXED; pack != NULL && role <= TSW_PROBE_VARIED; role++) {
+        const char *between = "";
+        for (size_t k = 0; k < pack->knob_count; k++) {
+            if ((int)tsw_space_probe_role(pack, k) != role)
+                continue;
+            if (*between == '\0')
+                tsw_buf_printf(out, "; %s: ", words[role]);
+            tsw_buf_printf(out, "%s%s", between, pack->knobs[k].name);
+            between = ", ";
+        }
+    }
+    tsw_buf_append_text(out, "\n");
+}
+
+void tsw_cli_verdict_print(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
+                           tsw_buf_t *out)
+{
+    tsw_buf_printf(out, "  verdict %s", tsw_verdict_name(verdict->verdict));
+    if (verdict->verdict == TSW_VERDICT_NONE) {
+        tsw_buf_append_text(out, ": no shape has both the baseline and another config\n");
+        return;
+    }
+    tsw_buf_append_text(out, ": ");
+    print_gain(group, verdict, out);
+    switch (verdict->verdict) {
+    case TSW_VERDICT_DONE:
+        tsw_buf_append_text(out, "    next: nothing, tuning is done\n");
+        break;
+    case TSW_VERDICT_UNDECIDED:
+        tsw_buf_append_text(out,
+                            "    the interval reaches 1: more shapes decide, not another run\n");
+        break;
+    case TSW_VERDICT_NO_EFFECT:
+        print_missing(verdict, out);
+        break;
+    case TSW_VERDICT_STOP_COVERED:
+        tsw_buf_append_text(out, "    next: nothing, each main dimension is covered\n");
+        break;
+    case TSW_VERDICT_PROBE_NEEDED:
+        print_probe(verdict->pack, out);
+        break;
+    default:
+        break;
+    }
+}

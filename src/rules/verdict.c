@@ -1,0 +1,147 @@
+#include "rules/verdict.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+#include "lint_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TILES_WANTED = 16, TILE_LEAST = 16 };
+
+tsw_verdict_t tsw_verdict_of(double ratio, double low, bool is_covered)
+{
+    if (!(ratio > 0))
+        return TSW_VERDICT_NONE;
+    if (ratio < TSW_VERDICT_LOW)
+        return TSW_VERDICT_PROBE_NEEDED;
+    if (ratio > TSW_VERDICT_HIGH)
+        return low > 1 ? TSW_VERDICT_DONE : TSW_VERDICT_UNDECIDED;
+    if (!is_covered)
+        return TSW_VERDICT_NO_EFFECT;
+    return ratio < 1 ? TSW_VERDICT_PROBE_NEEDED : TSW_VERDICT_STOP_COVERED;
+}
+
+const char *tsw_verdict_name(tsw_verdict_t verdict)
+{
+    static const char *const names[TSW_VERDICT_COUNT] = {
+        "none", "done", "undecided", "no-effect", "stop-covered", TSW_VERDICT_FOR_PROBE};
+    return verdict < TSW_VERDICT_COUNT ? names[verdict] : "?";
+}
+
+/* The value of a dim in "M=1 N=2"; 0: it is not there. */
+static int64_t dim_in(const char *shape, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = shape; (at = strstr(at, name)) != NULL; at += length) {
+        if ((at == shape || at[-1] == ' ') && at[length] == '=')
+            return strtoll(at + length + 1, NULL, 10);
+    }
+    return 0;
+}
+
+static int64_t smallest_of(const tsw_pack_t *pack, tsw_arch_t arch, size_t knob)
+{
+    const tsw_config_list_t *list = tsw_pack_list(pack, arch);
+    int64_t smallest = pack->baseline[knob];
+    for (size_t r = 0; list != NULL && r < list->row_count; r++) {
+        for (size_t i = 0; i < list->rows[r].count[knob]; i++) {
+            if (list->rows[r].values[knob][i] < smallest)
+                smallest = list->rows[r].values[knob][i];
+        }
+    }
+    return smallest;
+}
+
+/* The tile of the output whose dim is the largest of a shape; -1: none. */
+static int widest_knob(const tsw_pack_t *pack, const char *shape, int64_t *size_p)
+{
+    int widest = -1;
+    for (size_t k = 0; k < pack->knob_count; k++) {
+        int dim = pack->knobs[k].tiles_dim;
+        if (dim < 0 || !tsw_lint_dim_of_output(pack, (size_t)dim))
+            continue;
+        int64_t size = dim_in(shape, pack->dims[dim]);
+        if (widest < 0 || size > *size_p) {
+            widest = (int)k;
+            *size_p = size;
+        }
+    }
+    return widest;
+}
+
+/* Fewer than 16 tiles along the largest dim leave multiprocessors idle. */
+static void ask_smaller_tiles(tsw_lint_ctx_t *c, const char *shape)
+{
+    int64_t size = 0;
+    int knob = widest_knob(c->pack, shape, &size);
+    if (knob < 0 || size <= 0)
+        return;
+    int64_t tile = smallest_of(c->pack, c->arch, (size_t)knob);
+    if (tile <= TILE_LEAST || size / tile >= TILES_WANTED)
+        return;
+    tsw_lint_find(c, c->list->place,
+                  "the smallest %s, %lld, cuts %s into %lld tiles, fewer than %d",
+                  c->pack->knobs[knob].name, (long long)tile, shape,
+                  (long long)((size + tile - 1) / tile), TILES_WANTED);
+    tsw_lint_fix(c, "add %s %lld", c->pack->knobs[knob].name, (long long)(tile / 2));
+    tsw_lint_row(c, (size_t)knob, tile / 2);
+}
+
+static bool is_on(const tsw_finding_t *finding, tsw_arch_t arch)
+{
+    char name[16];
+    tsw_arch_format(arch, name);
+    size_t length = strlen(name);
+    for (const char *at = finding->archs; (at = strstr(at, name)) != NULL; at += length) {
+        if (at[length] == '\0' || at[length] == ',')
+            return true;
+    }
+    return false;
+}
+
+/* Keeps the open coverage of one arch. */
+static void keep_coverage(tsw_lint_t *lint, tsw_arch_t arch)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < lint->count; i++) {
+        tsw_finding_t *finding = &lint->findings[i];
+        if (tsw_finding_is_coverage(finding) && is_on(finding, arch)) {
+            lint->findings[kept++] = *finding;
+        } else {
+            tsw_free(finding->text);
+            tsw_free(finding->fix);
+            tsw_free(finding->row);
+        }
+    }
+    lint->count = lint->open = kept;
+}
+
+tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
+                                  const char *const *shapes, size_t shape_count,
+                                  tsw_lint_t *missing_p, tsw_err_t *err)
+{
+    static const tsw_lint_rule_t rule = {"R38", "smaller_tiles", TSW_ENTRY_EXISTING_CONFIGS, NULL,
+                                         "small shapes have small tiles"};
+    tsw_lint_t lint = {0};
+    tsw_status_t status = tsw_lint_pack(pack, &lint, err);
+    if (status != TSW_OK)
+        return status;
+    keep_coverage(&lint, arch);
+    tsw_lint_ctx_t c = {.pack = pack,
+                        .kind = tsw_kind_of(pack),
+                        .arch = arch,
+                        .list = tsw_pack_list(pack, arch),
+                        .rule = &rule,
+                        .lint = &lint,
+                        .err = err};
+    for (size_t i = 0;
+         c.list != NULL && c.kind->tiles && i < shape_count && lint.open == lint.count; i++)
+        ask_smaller_tiles(&c, shapes[i]);
+    lint.open = lint.count;
+    if (c.status == TSW_OK)
+        *missing_p = lint;
+    else
+        tsw_lint_fini(&lint);
+    return c.status;
+}

@@ -1,0 +1,208 @@
+/* What tuning gained, and which dimensions it did not need. */
+#include "base/buf.h"
+#include "base/rng.h"
+#include "reduce/reduce.h"
+#include "sample_dataset.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static const tsw_reduce_options_t options = {
+    .max_configs = 8, .indifference = 0.005, .confidence = 0.95};
+
+static tsw_reduction_t *reduced(tsw_dataset_t *dataset)
+{
+    tsw_reduction_t *r = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_dataset_canonicalise(dataset);
+    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
+        fail_msg("%s", err.text);
+    return r;
+}
+
+static void assert_near(double value, double wanted, double within)
+{
+    if (!(fabs(value - wanted) <= within))
+        fail_msg("%.17g is not %.17g", value, wanted);
+}
+
+/* Rounds that all drift by up to 8 % together, and each sample by 1 % besides. */
+static void add_noisy(tsw_cell_result_t *cell, const char *config, double time_ns, uint64_t seed)
+{
+    tsw_record_t *record = sample_dataset_record(cell, config, TSW_OUTCOME_OK);
+    for (uint32_t round = 0; round < 20; round++) {
+        double drift = 0.92 + 0.16 * tsw_rng_uniform(tsw_rng_u64(seed, 1, round, 0, 0));
+        double own =
+            0.99 + 0.02 * tsw_rng_uniform(tsw_rng_u64(seed, 2, round, record->config_index, 0));
+        sample_dataset_sample(record, TSW_STAGE_ROUND, round, (uint64_t)(time_ns * drift * own));
+    }
+}
+
+static void test_gain_is_the_weighted_geometric_mean(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    cell->weight = 3;
+    sample_dataset_timed(cell, "T=1", 2000000);
+    sample_dataset_timed(cell, "T=2", 1000000);
+    cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=2", 90);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 2000000);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_speedup_t *gain = &r->groups[0].gain;
+    assert_int_equal(gain->cell_count, 2);
+    assert_near(gain->ratio, pow(2.0, 3.0 / 4.0) * pow(0.5, 1.0 / 4.0), 1e-6);
+    assert_true(gain->low <= gain->ratio && gain->ratio <= gain->high);
+    assert_near(gain->high, gain->low, 1e-3);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* The baseline is the best: the best other config decides, so the gain is a loss. */
+static void test_gain_when_the_baseline_wins_is_below_1(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    sample_dataset_timed(cell, "T=1", 900000);
+    sample_dataset_timed(cell, "T=2", 1200000);
+    sample_dataset_timed(cell, "T=3", 1000000);
+    tsw_record_t *alias = sample_dataset_record(cell, "T=4", TSW_OUTCOME_ALIAS);
+    alias->alias_of = 0;
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_near(r->groups[0].gain.ratio, 0.9, 1e-6);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_gain_without_another_config_is_none(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    sample_dataset_timed(cell, "T=1", 900000);
+    sample_dataset_record(cell, "T=2", TSW_OUTCOME_WRONG_RESULT);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->groups[0].gain.cell_count, 0);
+    assert_near(r->groups[0].gain.ratio, 0, 0);
+    assert_true(isnan(r->groups[0].gain.low));
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_gain_of_single_samples_has_no_interval(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    for (int i = 0; i < 2; i++) {
+        tsw_record_t *record = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+        sample_dataset_sample(record, TSW_STAGE_ROUND, 0, i == 0 ? 3000000 : 2000000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_near(r->groups[0].gain.ratio, 1.5, 1e-9);
+    assert_true(isnan(r->groups[0].gain.low) && isnan(r->groups[0].gain.high));
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* Calls differ by 8 % either way, as clocks and schedulers have it; the pairs do not. */
+static void test_gain_when_calls_vary_by_8_percent_stays(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        tsw_dataset_t dataset = sample_dataset_new();
+        for (uint32_t m = 1; m <= 4; m++) {
+            char shape[16];
+            snprintf(shape, sizeof(shape), "M=%u", m);
+            tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", shape, 90);
+            add_noisy(cell, "T=1", 1000000, 100 * seed + m);
+            add_noisy(cell, "T=2", 1000000 / 1.05, 100 * seed + m);
+        }
+        tsw_reduction_t *r = reduced(&dataset);
+        assert_near(r->groups[0].gain.ratio, 1.05, 0.006);
+        assert_true(r->groups[0].gain.low > 1.03);
+        tsw_reduction_free(r);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
+/* Twelve configs of a loss over rows: the occupancy is worth 2.5 %, num_ctas nothing. */
+static void test_cross_entropy_drops_num_ctas(void **state)
+{
+    static const int occupancies[] = {1, 2, 4, 8};
+    static const double times[] = {1.06, 1.0, 0.975, 0.99};
+    (void)state;
+    for (uint64_t seed = 1; seed <= 10; seed++) {
+        tsw_dataset_t dataset = sample_dataset_new();
+        for (uint32_t m = 1; m <= 3; m++) {
+            char shape[16], config[48];
+            snprintf(shape, sizeof(shape), "M=%u", m);
+            tsw_cell_result_t *cell =
+                sample_dataset_cell(&dataset, "cross_entropy", "dtype=f16", shape, 90);
+            add_noisy(cell, "occupancy=2 num_ctas=1", 1000000, 10 * seed + m);
+            for (int o = 0; o < 4; o++) {
+                for (int ctas = 1; ctas <= 4; ctas *= 2) {
+                    snprintf(config, sizeof(config), "occupancy=%d num_ctas=%d", occupancies[o],
+                             ctas);
+                    if (o != 1 || ctas != 1)
+                        add_noisy(cell, config, 1000000 * times[o], 10 * seed + m);
+                }
+            }
+        }
+        tsw_reduction_t *r = reduced(&dataset);
+        const tsw_group_t *group = &r->groups[0];
+        tsw_buf_t dims = TSW_BUF_INIT;
+        tsw_reduce_dropped_dims(group, &dims);
+        assert_int_equal(group->candidate_count, 12);
+        assert_string_equal(tsw_buf_text(&dims), "num_ctas=1");
+        assert_string_equal(group->selected[1], "occupancy=4 num_ctas=1");
+        assert_near(group->worst_regret, 0, 0.005);
+        tsw_buf_fini(&dims);
+        tsw_reduction_free(r);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
+/* The first launches of a process find nothing warm: kept, flagged, and without a say. */
+static void test_slow_first_samples_do_not_decide(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    sample_dataset_timed(cell, "T=1", 1000000);
+    tsw_record_t *fast = sample_dataset_timed(cell, "T=2", 900000);
+    sample_dataset_sample(fast, TSW_STAGE_WARMUP, 0, 50000000);
+    sample_dataset_sample(fast, TSW_STAGE_WARMUP, 1, 9000000);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *summary = r->groups[0].cells[0];
+    const tsw_config_result_t *winner = &summary->configs[summary->winner];
+    assert_string_equal(winner->config, "T=2");
+    assert_near(r->groups[0].gain.ratio, 10.0 / 9.0, 1e-5);
+    assert_int_equal(winner->record->sample_count, 12);
+    assert_int_equal(winner->time_ns.n, 10);
+    assert_true(winner->time_ns.max < 1000000);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gain_is_the_weighted_geometric_mean),
+        cmocka_unit_test(test_gain_when_the_baseline_wins_is_below_1),
+        cmocka_unit_test(test_gain_without_another_config_is_none),
+        cmocka_unit_test(test_gain_of_single_samples_has_no_interval),
+        cmocka_unit_test(test_gain_when_calls_vary_by_8_percent_stays),
+        cmocka_unit_test(test_cross_entropy_drops_num_ctas),
+        cmocka_unit_test(test_slow_first_samples_do_not_decide),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,103 @@
+/* When to stop. */
+#include "rules/verdict.h"
+
+#include "rules_pack.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void check(double ratio, double low, bool covered, const char *name)
+{
+    assert_string_equal(tsw_verdict_name(tsw_verdict_of(ratio, low, covered)), name);
+}
+
+static void test_verdict_at_the_ends_of_the_band(void **state)
+{
+    (void)state;
+    check(0.979, 0.97, true, "probe-needed");
+    check(0.979, 0.97, false, "probe-needed");
+    check(0.98, 0.97, true, "probe-needed");
+    check(0.98, 0.97, false, "no-effect");
+    check(0.999, 0.99, true, "probe-needed");
+    check(1.0, 0.99, true, "stop-covered");
+    check(1.02, 1.01, true, "stop-covered");
+    check(1.02, 1.01, false, "no-effect");
+    check(1.021, 1.01, true, "done");
+    check(1.021, 1.01, false, "done");
+}
+
+static void test_verdict_above_the_band_wants_confidence(void **state)
+{
+    (void)state;
+    check(1.05, 1.0, true, "undecided");
+    check(1.05, 0.99, false, "undecided");
+    check(1.5, (double)NAN, true, "undecided");
+    check(1.05, 1.001, true, "done");
+}
+
+static void test_verdict_without_a_ratio_is_none(void **state)
+{
+    (void)state;
+    check(0, (double)NAN, true, "none");
+    check((double)NAN, (double)NAN, true, "none");
+}
+
+static tsw_lint_t coverage(const tsw_pack_t *pack, tsw_arch_t arch, const char *shape)
+{
+    tsw_lint_t missing = {0};
+    assert_int_equal(
+        tsw_verdict_coverage(pack, arch, &shape, shape != NULL ? 1 : 0, &missing, NULL), TSW_OK);
+    return missing;
+}
+
+/* A space that lacks pairs of CTAs is to be widened by one, on the archs that want them. */
+static void test_coverage_names_what_widens_the_space(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack = rules_pack_new(
+        &rules_matmul,
+        "      - {TILE_M: 256, TILE_N: 128, TILE_K: 64, occupancy: 1, num_ctas: 2}\n", "");
+    tsw_lint_t missing = coverage(pack, 100, NULL);
+    assert_int_equal(missing.count, 1);
+    assert_string_equal(missing.findings[0].rule, "both_num_ctas");
+    assert_non_null(strstr(missing.findings[0].row, "num_ctas: 2"));
+    tsw_lint_fini(&missing);
+    missing = coverage(pack, 90, NULL);
+    assert_int_equal(missing.count, 0);
+    tsw_lint_fini(&missing);
+    tsw_pack_free(pack);
+}
+
+static void test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack = rules_pack_new(&rules_matmul, NULL, NULL);
+    tsw_lint_t missing = coverage(pack, 90, "M=512 N=256 K=8192");
+    assert_int_equal(missing.count, 1);
+    assert_string_equal(missing.findings[0].number, "R38");
+    assert_string_equal(missing.findings[0].row,
+                        "{TILE_M: 32, TILE_N: 64, TILE_K: 64, occupancy: 2, num_ctas: 1}");
+    tsw_lint_fini(&missing);
+    missing = coverage(pack, 90, "M=16 N=1024 K=64");
+    assert_int_equal(missing.count, 0);
+    tsw_lint_fini(&missing);
+    tsw_pack_free(pack);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_verdict_at_the_ends_of_the_band),
+        cmocka_unit_test(test_verdict_above_the_band_wants_confidence),
+        cmocka_unit_test(test_verdict_without_a_ratio_is_none),
+        cmocka_unit_test(test_coverage_names_what_widens_the_space),
+        cmocka_unit_test(test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
