@@ -18,10 +18,17 @@ __tile__ int padded(int n)
     return (n + ROW_ELEMENTS - 1) / ROW_ELEMENTS * ROW_ELEMENTS;
 }
 
-extern "C"
-    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
-    bmm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B, DTYPE *__restrict__ C, int G,
-        int M, int N, int K)
+// Warps that compute. A block that has the multiprocessor to itself gets eight for a large tile:
+// four would hold twice as much of it each, and spill. Where accumulators are not in registers
+// (sm_100 and sm_103) four do.
+constexpr int WARPS = OCCUPANCY == 1 && TILE_M * TILE_N >= 128 * 128 ? 8 : 4;
+
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS,
+                                num_worker_warps_per_cta = WARPS),
+             hint(1000, num_worker_warps_per_cta = 4),
+             hint(1030, num_worker_warps_per_cta = 4)]] __tile_global__ void
+bmm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B, DTYPE *__restrict__ C, int G, int M,
+    int N, int K)
 {
     A = ct::assume_aligned<16>(A);
     B = ct::assume_aligned<16>(B);

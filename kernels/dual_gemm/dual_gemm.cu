@@ -67,10 +67,17 @@ __tile__ void multiply(const DTYPE *X, const DTYPE *G, const DTYPE *U, DTYPE *Y,
     y.store_masked(ct::element_cast<DTYPE>(silu * up), row, column);
 }
 
-extern "C"
-    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
-    dual_gemm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ G, const DTYPE *__restrict__ U,
-              DTYPE *__restrict__ Y, int M, int N, int K)
+// Warps that compute. A block that has the multiprocessor to itself gets eight for a large tile:
+// four would hold twice as much of it each, and spill. Where accumulators are not in registers
+// (sm_100 and sm_103) four do.
+constexpr int WARPS = OCCUPANCY == 1 && TILE_M * TILE_N >= 128 * 64 ? 8 : 4;
+
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS,
+                                num_worker_warps_per_cta = WARPS),
+             hint(1000, num_worker_warps_per_cta = 4),
+             hint(1030, num_worker_warps_per_cta = 4)]] __tile_global__ void
+dual_gemm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ G, const DTYPE *__restrict__ U,
+          DTYPE *__restrict__ Y, int M, int N, int K)
 {
     X = ct::assume_aligned<16>(X);
     G = ct::assume_aligned<16>(G);

@@ -62,11 +62,18 @@ __tile__ auto seen(int first_query, int first_key, int S)
     return key <= last;
 }
 
-extern "C"
-    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
-    fmha_varlen(const DTYPE *__restrict__ Q, const DTYPE *__restrict__ K,
-                const DTYPE *__restrict__ V, const int *__restrict__ OFFSETS, DTYPE *__restrict__ O,
-                int B, int H, int HK, int group, float scale)
+// Warps that compute. A block that has the multiprocessor to itself gets eight for a large tile:
+// four would hold twice as much of it each, and spill. Where accumulators are not in registers
+// (sm_100 and sm_103) four do.
+constexpr int WARPS = OCCUPANCY == 1 && TILE_M >= 128 ? 8 : 4;
+
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS,
+                                num_worker_warps_per_cta = WARPS),
+             hint(1000, num_worker_warps_per_cta = 4),
+             hint(1030, num_worker_warps_per_cta = 4)]] __tile_global__ void
+fmha_varlen(const DTYPE *__restrict__ Q, const DTYPE *__restrict__ K, const DTYPE *__restrict__ V,
+            const int *__restrict__ OFFSETS, DTYPE *__restrict__ O, int B, int H, int HK, int group,
+            float scale)
 {
     Q = ct::assume_aligned<16>(Q);
     K = ct::assume_aligned<16>(K);

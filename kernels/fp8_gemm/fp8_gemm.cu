@@ -27,11 +27,18 @@ __tile__ auto matrix(const DTYPE *data, int rows, int columns)
                                      ct::strides{padded<16>(columns), ct::integral_constant<1>{}}}};
 }
 
-extern "C"
-    [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS)]] __tile_global__ void
-    fp8_gemm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B,
-             const float *__restrict__ A_SCALE, const float *__restrict__ B_SCALE,
-             __nv_bfloat16 *__restrict__ C, int M, int N, int K)
+// Warps that compute. A block that has the multiprocessor to itself gets eight for a large tile:
+// four would hold twice as much of it each, and spill. Where accumulators are not in registers
+// (sm_100 and sm_103) four do.
+constexpr int WARPS = OCCUPANCY == 1 && TILE_M >= 64 ? 8 : 4;
+
+extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS,
+                                num_worker_warps_per_cta = WARPS),
+             hint(1000, num_worker_warps_per_cta = 4),
+             hint(1030, num_worker_warps_per_cta = 4)]] __tile_global__ void
+fp8_gemm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B,
+         const float *__restrict__ A_SCALE, const float *__restrict__ B_SCALE,
+         __nv_bfloat16 *__restrict__ C, int M, int N, int K)
 {
     A = ct::assume_aligned<16>(A);
     B = ct::assume_aligned<16>(B);
