@@ -17,7 +17,6 @@ has the peers.
 """
 
 import argparse
-import ctypes
 import importlib.util
 import itertools
 import json
@@ -30,6 +29,7 @@ import sys
 import time
 from pathlib import Path
 
+import court
 import sweepfile
 
 HERE = Path(__file__).resolve().parent
@@ -201,49 +201,17 @@ def matrices(torch, size, dtype, seed=1):
     return a, b, torch.zeros((size, size), device="cuda", dtype=dtype)
 
 
-class Cubin:
-    """A config of a run as it was compiled there, launched by the driver."""
+def tilesweep_launch(torch, out, name, config, kernels):
+    """A config of a run as it was compiled there."""
+    (cell,) = sweepfile.read(out / name / "sweep.h5")
+    kernel = court.Kernel(torch, cell, config, out / f"{name}-cache", cell.pack)
+    kernels.append(kernel)
 
-    def __init__(self, torch, out, name, config):
-        (cell,) = sweepfile.read(out / name / "sweep.h5")
-        record = cell.records[cell.followed(config)]
-        self.torch, self.cuda = torch, ctypes.CDLL("libcuda.so.1")
-        self.grid = [int(record[f"grid_{x}"]) for x in "xyz"]
-        self.block = [int(record[f"block_{x}"]) for x in "xyz"]
-        self.shared = int(record["dynamic_shared_bytes"])
-        data = find_cubin(out / f"{name}-cache", sweepfile.text(record["cubin_key"]))
-        module, self.function = ctypes.c_void_p(), ctypes.c_void_p()
-        self.check(self.cuda.cuModuleLoadData(ctypes.byref(module), data))
-        self.check(self.cuda.cuModuleGetFunction(ctypes.byref(self.function), module,
-                                                 cell.pack.encode()))
-        if self.shared > 48 * 1024:
-            self.check(self.cuda.cuFuncSetAttribute(self.function, 8, self.shared))
+    def launch(a, b, c):
+        kernel(a, b, c, a.shape[0], a.shape[0], a.shape[0])
+        return c
 
-    @staticmethod
-    def check(result):
-        if result != 0:
-            raise RuntimeError(f"CUDA driver error {result}")
-
-    def __call__(self, a, b, c):
-        size = a.shape[0]
-        values = [ctypes.c_uint64(t.data_ptr()) for t in (a, b, c)]
-        values += [ctypes.c_int32(size) for _ in range(3)]
-        params = (ctypes.c_void_p * len(values))(
-            *[ctypes.cast(ctypes.pointer(v), ctypes.c_void_p) for v in values])
-        stream = ctypes.c_void_p(self.torch.cuda.current_stream().cuda_stream)
-        self.check(self.cuda.cuLaunchKernel(self.function, *self.grid, *self.block, self.shared,
-                                            stream, params, None))
-
-
-def find_cubin(cache, key):
-    import xxhash
-
-    for path in cache.rglob("*"):
-        data = path.read_bytes() if path.is_file() else b""
-        at = data.find(b"\x7fELF")
-        if at >= 0 and xxhash.xxh3_128_hexdigest(data[at:]) == key:
-            return data[at:]
-    raise LookupError(f"no cubin {key} in {cache}")
+    return launch
 
 
 def cutile_launch(torch, pick):
@@ -255,6 +223,7 @@ def cutile_launch(torch, pick):
     def launch(a, b, c):
         ct.launch(torch.cuda.current_stream(), cutile_grid(pick), kernel,
                   (a, b, c, pick["tm"], pick["tn"], pick["tk"]))
+        return c
 
     return launch
 
@@ -264,81 +233,30 @@ def triton_launch(pick):
 
     def launch(a, b, c):
         matmul[triton_grid](*triton_args(a, b, c), **pick)
+        return c
 
     return launch
 
 
-class Contender:
-    """One pick as a graph of many launches over rotated buffers."""
-
-    def __init__(self, torch, name, launch, sets):
-        self.name = name
-        a, b, c = sets[0]
-        for _ in range(3):
-            launch(a, b, c)
-        torch.cuda.synchronize()
-        want = a.float() @ b.float()
-        self.error = ((c.float() - want).abs().max() / want.abs().max()).item()
-        begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        begin.record()
-        for _ in range(5):
-            launch(a, b, c)
-        end.record()
-        torch.cuda.synchronize()
-        once_us = begin.elapsed_time(end) * 1e3 / 5
-        self.launches = max(len(sets), math.ceil(1000 / once_us))
-        self.queue = lambda: [launch(*sets[i % len(sets)]) for i in range(self.launches)]
-        self.graph = torch.cuda.CUDAGraph()
-        try:
-            with torch.cuda.graph(self.graph):
-                self.queue()
-        except Exception as error:  # a plain queue then, which the table says
-            print(f"judge: {name}: no graph: {error!r}", flush=True)
-            self.graph = None
-        torch.cuda.synchronize()
-
-    def run(self):
-        if self.graph is not None:
-            self.graph.replay()
-        else:
-            self.queue()
-
-
-def race(torch, contenders, rounds):
-    """{name: [us per launch, by round]}; every round in a new order behind an untimed lead-in."""
-    rng = random.Random(1)
-    times = {c.name: [] for c in contenders}
-    for number in range(rounds + 2):
-        order = rng.sample(contenders, len(contenders))
-        events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in order]
-        order[-1].run()
-        for contender, (begin, end) in zip(order, events):
-            begin.record()
-            contender.run()
-            end.record()
-        torch.cuda.synchronize()
-        for contender, (begin, end) in zip(order, events):
-            if number >= 2:
-                times[contender.name].append(begin.elapsed_time(end) * 1e3 / contender.launches)
-    return times
-
-
-def launches_of(torch, args, results):
-    """{problem: {name: launch}}; what cannot be made is told and left out."""
+def launches_of(torch, args, results, kernels):
+    """{problem: {name: function that makes a launch function}}; kernels gets what must be unloaded."""
     ours = results.get("tilesweep", {})
     makers = {"matmul": {"cuBLAS": lambda: lambda a, b, c: torch.matmul(a, b, out=c)},
               "sgemm": {"cuBLAS": lambda: lambda a, b, c: torch.matmul(a, b, out=c)}}
+
+    def own(problem, pick):
+        return lambda: tilesweep_launch(torch, args.out, problem, pick, kernels)
+
     if ours:
-        makers["matmul"]["tilesweep"] = lambda: Cubin(torch, args.out, "matmul", ours["matmul"]["pick"])
-        makers["sgemm"]["tilesweep"] = lambda: Cubin(torch, args.out, "sgemm", ours["sgemm"]["pick"])
+        makers["matmul"]["tilesweep"] = own("matmul", ours["matmul"]["pick"])
+        makers["sgemm"]["tilesweep"] = own("sgemm", ours["sgemm"]["pick"])
     if "cutile" in results:
         makers["matmul"]["cuda.tile.tune"] = lambda: cutile_launch(torch, results["cutile"]["pick"])
     if "triton" in results:
         makers["matmul"]["Triton"] = lambda: triton_launch(results["triton"]["pick"])
     if ours and "kernel_tuner" in results:
         (cell,) = sweepfile.read(args.out / "sgemm" / "sweep.h5")
-        pick = cell.find(results["kernel_tuner"]["pick"])
-        makers["sgemm"]["Kernel Tuner"] = lambda: Cubin(torch, args.out, "sgemm", pick)
+        makers["sgemm"]["Kernel Tuner"] = own("sgemm", cell.find(results["kernel_tuner"]["pick"]))
     return makers
 
 
@@ -346,28 +264,26 @@ def part_judge(args):
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
-    results, judged = load_results(args.out), {}
-    l2 = torch.cuda.get_device_properties(0).L2_cache_size
-    for problem, makers in launches_of(torch, args, results).items():
+    results, judged, kernels = load_results(args.out), {}, []
+    for problem, makers in launches_of(torch, args, results, kernels).items():
         size, dtype = (MATMUL, torch.float16) if problem == "matmul" else (SGEMM, torch.float32)
         bytes_each = 3 * size * size * (2 if problem == "matmul" else 4)
-        sets = [matrices(torch, size, dtype, seed=i) for i in range(math.ceil(3 * l2 / bytes_each) + 1)]
-        contenders = []
-        for name, make in makers.items():
-            try:
-                contenders.append(Contender(torch, name, make(), sets))
-            except Exception as error:  # one contender less, and why
-                print(f"judge: {problem} {name} is left out: {error!r}", flush=True)
-        times = race(torch, contenders, args.rounds)
-        base = times.get("tilesweep") or next(iter(times.values()))
+        sets = [matrices(torch, size, dtype, seed=i) for i in range(court.count_sets(torch, bytes_each))]
+        want = sets[0][0].float() @ sets[0][1].float()
+
+        def error_of(output):
+            return ((output.float() - want).abs().max() / want.abs().max()).item()
+
+        facts, _, times = court.hold_court(torch, makers, sets, args.rounds, error_of)
+        base = "tilesweep" if "tilesweep" in times else next(iter(times))
         judged[problem] = {
-            c.name: {"median_us": statistics.median(times[c.name]), "launches": c.launches,
-                     "graph": c.graph is not None,
-                     "relative_error": c.error,
-                     "tilesweep_is_faster_by": statistics.median(
-                         x / y - 1 for x, y in zip(times[c.name], base)),
-                     "tflops": 2 * size ** 3 / statistics.median(times[c.name]) * 1e-6,
-                     "times_us": times[c.name]} for c in contenders}
+            name: {**facts[name], "median_us": statistics.median(times[name]),
+                   "tilesweep_is_faster_by": 1 / court.ratio(times, name, base)[0] - 1,
+                   "tflops": 2 * size ** 3 / statistics.median(times[name]) * 1e-6,
+                   "times_us": times[name]} for name in times}
+        del sets, want
+    for kernel in kernels:
+        kernel.unload()
     return judged
 
 
@@ -403,7 +319,7 @@ def run_part(args, part):
     if part in ("cutile", "judge"):  # the others keep the machine's own CUDA
         env.update(CUDA_HOME=toolchain, PATH=f"{toolchain}/bin:{os.environ['PATH']}")
     start = time.monotonic()
-    command = [sys.executable, __file__, args.tilesweep, str(args.out), "--parts", part, "--inside",
+    command = [sys.executable, "-X", "faulthandler", __file__, args.tilesweep, str(args.out), "--parts", part, "--inside",
                "--rounds", str(args.rounds), "--device", args.device]
     done = subprocess.run(command, env=env)
     state = "done" if done.returncode == 0 else f"failed ({done.returncode})"
@@ -438,7 +354,7 @@ def print_judged(judged):
         print(f"\n{problem}, one timer for all: {'us':>8} {'TFLOP/s':>8} {'tilesweep is faster by':>24}")
         for name, r in sorted(contenders.items(), key=lambda item: item[1]["median_us"]):
             print(f"  {name:24} {r['median_us']:8.2f} {r['tflops']:8.1f}"
-                  f" {100 * r['tilesweep_is_faster_by']:+22.2f} %  (error {r['relative_error']:.1e},"
+                  f" {100 * r['tilesweep_is_faster_by']:+22.2f} %  (error {r['error']:.1e},"
                   f" {'graphs' if r['graph'] else 'queues'} of {r['launches']})")
 
 
