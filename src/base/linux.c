@@ -121,7 +121,8 @@ void tsw_process_limit(uint64_t cpu_s)
 
 bool tsw_child_begin(long parent_pid, int death_signo, int first_fd)
 {
-    prctl(PR_SET_PDEATHSIG, death_signo != 0 ? death_signo : SIGKILL);
+    const int signo = death_signo != 0 ? death_signo : SIGKILL;
+    prctl(PR_SET_PDEATHSIG, signo > 0 ? signo : 0);
     if ((long)getppid() != parent_pid)
         return false;
     static const int ignored[] = {SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};

@@ -35,9 +35,10 @@ void tsw_process_prompt(void);
  * no limit). A limit that cannot be set is left as it was. May be called between fork and exec. */
 void tsw_process_limit(uint64_t cpu_s);
 
-/* First acts of every child: die (KILL, or signo) with the parent whose pid is given, ignore the
- * signals that launchers send to whole jobs (USR1 USR2 TERM INT HUP), close all descriptors from
- * first_fd on. Returns false when the parent is gone already: then exit at once. */
+/* First acts of every child: die (KILL, or death_signo; -1: do not) with the parent whose pid is
+ * given, ignore the signals that launchers send to whole jobs (USR1 USR2 TERM INT HUP), close all
+ * descriptors from first_fd on. Returns false when the parent is gone already: then exit at once.
+ */
 bool tsw_child_begin(long parent_pid, int death_signo, int first_fd);
 
 #endif

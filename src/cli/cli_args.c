@@ -157,6 +157,19 @@ static tsw_status_t check_choice(const tsw_option_t *option, const char *word, t
     return tsw_err_set(err, TSW_ERR_ARG, "%s", text);
 }
 
+static tsw_status_t store_clocks(const tsw_option_t *option, const char *word, tsw_err_t *err)
+{
+    int64_t mhz = 0;
+    const bool is_locked = tsw_text_starts_with(word, "lock:") &&
+                           tsw_text_parse_i64(word + strlen("lock:"), &mhz) && mhz > 0 &&
+                           mhz <= UINT32_MAX;
+    if (!is_locked && strcmp(word, "free") != 0)
+        return tsw_err_set(err, TSW_ERR_ARG, "--%s: '%s' is neither free nor lock:MHZ",
+                           option->name, word);
+    *(uint32_t *)option->target = (uint32_t)mhz;
+    return TSW_OK;
+}
+
 static tsw_status_t store_value(const tsw_option_t *option, const char *word, tsw_err_t *err)
 {
     int64_t count = 0;
@@ -176,6 +189,8 @@ static tsw_status_t store_value(const tsw_option_t *option, const char *word, ts
                                option->name, word);
         *(uint32_t *)option->target = (uint32_t)count;
         return TSW_OK;
+    case TSW_OPTION_CLOCKS:
+        return store_clocks(option, word, err);
     case TSW_OPTION_SECONDS:
         if (!tsw_text_parse_seconds(word, (double *)option->target))
             return tsw_err_set(err, TSW_ERR_ARG, "--%s: '%s' is no time like 90, 90s, 15m or 8h",

@@ -182,6 +182,10 @@ int tsw_cli_bench(int argc, char **argv)
          "Launches before them that do not count (default: 3)", NULL},
         {"hot", 0, NULL, TSW_OPTION_FLAG, &args.cell.hot,
          "Leave the L2 cache as it is between launches (default: flush it)", NULL},
+        {"clocks", 0, "C", TSW_OPTION_CLOCKS, &args.cell.locked_mhz,
+         "free, or lock:MHZ: hold the SM clock there and give it back at the end; needs root "
+         "(default: free)",
+         NULL},
         {"print-record", 0, NULL, TSW_OPTION_FLAG, &args.record_line,
          "End with a line of mean, std, rel_std, median, min, max, nrep, peak_mem_mb: ms, rel_std "
          "in percent, memory in MiB (default: off)",

@@ -15,6 +15,7 @@
 #include <string.h>
 
 typedef struct {
+    uint32_t locked_mhz;
     const char *output;
     const char *device, *toolchain, *cache_dir, *kernels;
 } calibrate_args_t;
@@ -207,6 +208,7 @@ static tsw_status_t measure(const calibrate_args_t *args, tsw_calibration_t *cal
         .device = args->device,
         .toolchain = args->toolchain,
         .cache_dir = args->cache_dir,
+        .locked_mhz = args->locked_mhz,
         .invocation = "calibrate",
         .calibration_p = calibration,
     };
@@ -272,6 +274,10 @@ int tsw_cli_calibrate(int argc, char **argv)
          "JSON to write (default: by UUID in TSW_CALIBRATIONS, or in the user's cache)", NULL},
         {"device", 'd', "D", TSW_OPTION_TEXT, &args.device,
          "auto, cuda or sim:NAME (default: auto)", NULL},
+        {"clocks", 0, "C", TSW_OPTION_CLOCKS, &args.locked_mhz,
+         "free, or lock:MHZ: hold the SM clock there and give it back at the end; needs root "
+         "(default: free)",
+         NULL},
         {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.toolchain,
          "Folder with bin/ lib/ include/ of CUDA 13.3 or later (default: looked for)", NULL},
         {"cache", 'c', "DIR", TSW_OPTION_TEXT, &args.cache_dir,

@@ -12,7 +12,8 @@ typedef struct {
     const char *toolchain, *cache_dir, *kernels; /* may be NULL */
     const char *protocol;                        /* "rounds" or "fixed" */
     uint32_t rounds, warmup;
-    bool hot; /* leave the L2 cache as it is */
+    uint32_t locked_mhz; /* SM clock; 0: free */
+    bool hot;            /* leave the L2 cache as it is */
 } tsw_one_cell_t;
 
 typedef struct {

@@ -35,9 +35,12 @@ static char *folder(void)
 
 char *tsw_roof_path(const tsw_gpu_t *gpu)
 {
-    char name[TSW_UUID_SIZE + 8];
+    char name[TSW_UUID_SIZE + 32];
+    char clock[24] = "";
     char *dir = folder();
-    snprintf(name, sizeof(name), "%s.json", gpu->uuid);
+    if (gpu->locked_mhz > 0)
+        snprintf(clock, sizeof(clock), "-%uMHz", gpu->locked_mhz);
+    snprintf(name, sizeof(name), "%s%s.json", gpu->uuid, clock);
     for (char *at = name; *at != '\0'; at++)
         if (!isalnum((unsigned char)*at) && *at != '-' && *at != '.')
             *at = '_';
@@ -64,9 +67,10 @@ static void put_gpu(tsw_buf_t *out, const tsw_gpu_t *gpu)
     put_text(out, "    ", "driver", gpu->driver_text);
     tsw_buf_printf(out,
                    "    \"arch\": %u,\n    \"sm_count\": %u,\n    \"memory_bytes\": %llu,\n"
-                   "    \"l2_bytes\": %llu,\n    \"driver_version\": %u\n  },\n",
+                   "    \"l2_bytes\": %llu,\n    \"driver_version\": %u,\n"
+                   "    \"locked_mhz\": %u\n  },\n",
                    gpu->arch, gpu->sm_count, (unsigned long long)gpu->memory_bytes,
-                   (unsigned long long)gpu->l2_bytes, gpu->driver_version);
+                   (unsigned long long)gpu->l2_bytes, gpu->driver_version, gpu->locked_mhz);
 }
 
 tsw_status_t tsw_roof_write(const tsw_calibration_t *calibration, const char *path, tsw_err_t *err)
@@ -127,6 +131,7 @@ static void get_gpu(const json_t *object, tsw_gpu_t *gpu)
     gpu->memory_bytes = get_u64(object, "memory_bytes");
     gpu->l2_bytes = get_u64(object, "l2_bytes");
     gpu->driver_version = (uint32_t)get_u64(object, "driver_version");
+    gpu->locked_mhz = (uint32_t)get_u64(object, "locked_mhz");
 }
 
 static void get_values(const json_t *object, tsw_calibration_values_t *values)

@@ -48,6 +48,9 @@ static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
            summary->builds, summary->builds_made, summary->builds_cached);
     printf("  %.1f s, %.1f configs/s, devices busy %.0f %%\n", summary->wall_s, per_s,
            100 * summary->gpu_busy_ratio);
+    if (summary->rounds_unstable > 0)
+        printf("  %zu of %zu rounds are unstable: the clock was off, or others used the GPU\n",
+               summary->rounds_unstable, summary->rounds);
     if (summary->retired[0] != '\0')
         printf("  GPUs that are not used any more:\n%s", summary->retired);
 }
@@ -196,6 +199,10 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          "Where packs named by a bare word are (default: the shipped ones)", NULL},
         {"protocol", 'p', "P", TSW_OPTION_TEXT, &args.protocol,
          "race, rounds, cutile, kt7, do_bench, fi10 or tunable (default: the job's)", NULL},
+        {"clocks", 0, "C", TSW_OPTION_CLOCKS, &args.run.locked_mhz,
+         "free, or lock:MHZ: hold every GPU's SM clock there and give it back at the end; needs "
+         "root (default: free)",
+         NULL},
         {"share-gpu", 0, NULL, TSW_OPTION_FLAG, &args.run.allow_shared_gpu,
          "Let two ranks use one GPU (default: an error)", NULL},
     };

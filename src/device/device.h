@@ -209,6 +209,14 @@ void tsw_device_close(tsw_device_t *dev);
 bool tsw_health_is_unfit(const tsw_health_t *health, char *reason, size_t size);
 bool tsw_xid_is_fatal(uint32_t xid);
 
+/* The lock of a GPU's SM clock, without a context, until it is given back: whoever takes it must
+ * see to that. Statuses as tsw_nvml_lock has them: TSW_ERR_ARG names the nearest clock, TSW_ERR_ENV
+ * what is missing. */
+typedef struct tsw_clocks tsw_clocks_t;
+tsw_status_t tsw_clocks_lock(const char *uuid, uint32_t mhz, tsw_clocks_t **clocks_p,
+                             tsw_err_t *err);
+tsw_status_t tsw_clocks_unlock(tsw_clocks_t *clocks, tsw_err_t *err); /* frees, whatever happens */
+
 /* Names and archs of the sim models: "a100" "l40s" "h100" "h200" "b200" "rtx5090". */
 bool tsw_sim_arch(const char *model, tsw_arch_t *arch_p);
 void tsw_sim_models(const char *const **names_p, size_t *count_p);

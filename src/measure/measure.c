@@ -164,6 +164,7 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
         return tsw_err_nomem(err);
     measure->dev = dev;
     measure->cell = *cell;
+    measure->clock.locked_mhz = cell->locked_mhz;
     measure->sink = *sink;
     measure->pick = -1;
     measure->start_ns = tsw_measure_now_ns(measure);

@@ -16,6 +16,7 @@ typedef struct {
     tsw_key_t cell_key;
     tsw_policy_t policy;
     double flops, bytes;
+    uint32_t locked_mhz;         /* of the SM clock; 0: free */
     int64_t max_tile;            /* largest tile value among the configs: width of the fences */
     const void *reference_cubin; /* borrowed during _begin */
     size_t reference_size;

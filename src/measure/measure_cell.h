@@ -52,7 +52,8 @@ typedef struct {
 typedef struct {
     uint32_t mhz[TSW_MEASURE_CLOCKS];
     size_t count, next;
-    uint32_t redos; /* rounds that were run again */
+    uint32_t redos;      /* rounds that were run again */
+    uint32_t locked_mhz; /* 0: free */
 } tsw_measure_clock_t;
 
 struct tsw_measure {
@@ -147,7 +148,7 @@ tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_
 /* ---- measure_clock.c ---- */
 
 /* Pure. More than 2 % off the median of the rounds so far, or throttled below 75 % of the highest
- * clock by more than the power cap. */
+ * clock by more than the power cap. A clock that is locked: not there. */
 bool tsw_measure_clock_is_off(const tsw_measure_clock_t *clock, const tsw_telemetry_t *now);
 void tsw_measure_clock_note(tsw_measure_clock_t *clock, const tsw_telemetry_t *now);
 

@@ -2,9 +2,10 @@
 #include "measure/measure_cell.h"
 #include "stats/stats.h"
 
-static const double most_off = 0.02;    /* from the median of the cell's rounds */
-static const double least_share = 0.75; /* of the highest clock, when something throttles */
-static const size_t least_readings = 4; /* before there is a median to speak of */
+static const double most_off = 0.02;      /* from the median of the cell's rounds */
+static const double least_share = 0.75;   /* of the highest clock, when something throttles */
+static const size_t least_readings = 4;   /* before there is a median to speak of */
+static const uint32_t lock_step_mhz = 15; /* a step of the clock: it may stand on the next one */
 
 enum { REASON_IDLE = 0x1, REASON_POWER_CAP = 0x4 }; /* of NVML's mask: every GPU has these */
 
@@ -26,6 +27,9 @@ bool tsw_measure_clock_is_off(const tsw_measure_clock_t *clock, const tsw_teleme
 {
     if (now->sm_clock_mhz == 0)
         return false;
+    if (clock->locked_mhz != 0)
+        return now->sm_clock_mhz > clock->locked_mhz + lock_step_mhz ||
+               now->sm_clock_mhz + lock_step_mhz < clock->locked_mhz;
     if (is_throttled(now))
         return true;
     if (clock->count < least_readings)

@@ -72,4 +72,26 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
 /* TSW_ERR_PEER: the other side is gone. */
 tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err);
 
+/* A process that outlives this one, to clean up after it: nothing kills it with us, and its channel
+ * (descriptor TSW_CHANNEL_FD there) ends whichever way we end. No child of a loop; one thread. */
+typedef struct {
+    long pid;
+    int fd; /* our end of its channel; -1: none */
+} tsw_guard_t;
+#define TSW_GUARD_NONE                                                                             \
+    {                                                                                              \
+        .pid = 0, .fd = -1                                                                         \
+    }
+
+/* argv as in tsw_child_spawn; it begins with tsw_child_begin, death_signo -1. TSW_ERR_ENV. */
+tsw_status_t tsw_guard_spawn(const char *path, char *const argv[], tsw_guard_t *guard_p,
+                             tsw_err_t *err);
+/* One frame, as tsw_channel_read; TSW_ERR_TIMEOUT. */
+tsw_status_t tsw_guard_read(tsw_guard_t *guard, int timeout_ms, uint32_t *type_p, tsw_buf_t *body_p,
+                            tsw_err_t *err);
+bool tsw_guard_is_alive(const tsw_guard_t *guard);
+/* Ends the channel and waits for its end; true when it exited with 0. *guard is none then. One that
+ * takes longer is left to itself. */
+bool tsw_guard_end(tsw_guard_t *guard, int timeout_ms);
+
 #endif

@@ -90,7 +90,7 @@ void tsw_calibration_check(tsw_calibration_t *calibration)
 bool tsw_calibration_fits(const tsw_calibration_t *calibration, const tsw_gpu_t *gpu, bool exact)
 {
     const tsw_gpu_t *own = &calibration->gpu;
-    if (strcmp(own->mode, gpu->mode) != 0)
+    if (strcmp(own->mode, gpu->mode) != 0 || own->locked_mhz != gpu->locked_mhz)
         return false;
     return exact ? strcmp(own->uuid, gpu->uuid) == 0 : strcmp(own->name, gpu->name) == 0;
 }

@@ -51,7 +51,8 @@ void tsw_calibration_add_absent(tsw_calibration_t *calibration, const char *reas
  * nominal one of a device that is known. */
 void tsw_calibration_check(tsw_calibration_t *calibration);
 
-/* Whether it speaks for results of this device: the same UUID, or else the same name and mode. */
+/* Whether it speaks for results of this device: the same UUID, or else the same name and mode; and
+ * the same lock of the clock. */
 bool tsw_calibration_fits(const tsw_calibration_t *calibration, const tsw_gpu_t *gpu, bool exact);
 
 /* Time in ns that a launch needs at least by what was achieved: the copy's bandwidth for its bytes,

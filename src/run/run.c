@@ -43,10 +43,10 @@ static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
         tsw_run_check_folder,    tsw_run_read_fills,     tsw_run_share_snapshot,
         tsw_run_make_plan,       tsw_run_choose_device,  tsw_run_share_recorded,
         tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
-        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_tally_init,
-        tsw_run_open_folder,     tsw_run_share_attempt,  tsw_run_open_segments,
-        tsw_run_store_kept,      tsw_run_store_skipped,  tsw_run_builds_init,
-        tsw_run_lane_init,       tsw_run_coord_init,
+        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_lock_clocks,
+        tsw_run_tally_init,      tsw_run_open_folder,    tsw_run_share_attempt,
+        tsw_run_open_segments,   tsw_run_store_kept,     tsw_run_store_skipped,
+        tsw_run_builds_init,     tsw_run_lane_init,      tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
@@ -67,6 +67,7 @@ static void end_broken(tsw_run_t *run)
 static void run_fini(tsw_run_t *run)
 {
     tsw_loop_free(run->loop);
+    tsw_run_unlock_clocks(run);
     if (run->segments != NULL)
         tsw_segments_close(run->segments, NULL);
     tsw_coord_free(run->coord);
@@ -104,6 +105,7 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     run->options = options;
     run->snapshot = snapshot;
     run->arch_index = -1;
+    run->guard = (tsw_guard_t)TSW_GUARD_NONE;
     run->worker = tsw_run_worker_none;
     tsw_status_t status = prepare(run, e);
     if (status == TSW_OK) {

@@ -18,6 +18,7 @@ typedef struct {
     const char *cache_dir;   /* NULL: the default one */
     const char *worker_path; /* NULL: tilesweep-worker beside the program */
     bool allow_shared_gpu;
+    uint32_t locked_mhz; /* lock the SM clock of every device while they work; 0: leave it free */
     bool resume;
     bool accept;          /* with resume: differences too; what they concern is done again */
     double budget_s;      /* 0: the job's; TSW_RUN_NO_BUDGET */
@@ -33,6 +34,7 @@ typedef struct {
 typedef struct {
     size_t cells, cells_usable, cells_unusable, cells_skipped, cells_left;
     size_t configs, configs_ok, configs_failed, configs_alias;
+    size_t rounds, rounds_unstable; /* of complete cells */
     size_t builds, builds_made, builds_cached;
     double wall_s;
     double gpu_busy_ratio; /* device time measuring / wall, mean over ranks */

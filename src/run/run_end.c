@@ -41,6 +41,9 @@ static void count_cell(const tsw_cell_result_t *cell, tsw_run_summary_t *summary
     summary->configs_ok += usable;
     if (!cell->complete)
         return;
+    summary->rounds += cell->round_count;
+    for (size_t i = 0; i < cell->round_count; i++)
+        summary->rounds_unstable += cell->rounds[i].is_unstable;
     if (skipped == cell->record_count)
         summary->cells_skipped++;
     else if (usable > 0)

@@ -69,6 +69,15 @@ static char *format_part(tsw_plan_part_t part)
     return tsw_buf_take_text(&text);
 }
 
+static char *clocks_text(uint32_t locked_mhz)
+{
+    tsw_buf_t text = TSW_BUF_INIT;
+    if (locked_mhz == 0)
+        return tsw_strdup("free");
+    tsw_buf_printf(&text, "locked:%u", locked_mhz);
+    return tsw_buf_take_text(&text);
+}
+
 static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
 {
     const tsw_fileset_item_t *job = tsw_fileset_find(&run->job->snapshot, "job.yaml");
@@ -82,7 +91,7 @@ static tsw_status_t fill_meta(tsw_run_t *run, tsw_err_t *err)
     meta->toolchain = tsw_strdup(run->toolchain_text);
     meta->tool = tsw_strdup("tilesweep " TSW_VERSION);
     meta->mode = tsw_strdup(run->spec.kind[0] != '\0' ? run->spec.kind : "none");
-    meta->clocks = tsw_strdup("free");
+    meta->clocks = clocks_text(run->options->locked_mhz);
     meta->protocol = tsw_strdup(tsw_protocol_name(run->job->policy.protocol));
     meta->objective = tsw_strdup(tsw_objective_name(run->job->policy.objective));
     meta->invocation = tsw_strdup(invocation != NULL ? invocation : "");

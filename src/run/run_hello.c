@@ -115,7 +115,9 @@ static tsw_status_t check_same(const tsw_run_t *run, tsw_err_t *err)
 
 static tsw_status_t check_shared(const tsw_run_t *run, tsw_err_t *err)
 {
-    for (int i = 0; i < run->size && !run->options->allow_shared_gpu; i++) {
+    /* Who ends first would give the lock of the clock back that the other needs. */
+    const bool is_locked = run->options->locked_mhz > 0;
+    for (int i = 0; i < run->size && (is_locked || !run->options->allow_shared_gpu); i++) {
         for (int k = 0; k < i; k++) {
             const tsw_msg_hello_t *a = &run->hellos[i];
             const tsw_msg_hello_t *b = &run->hellos[k];
@@ -123,8 +125,10 @@ static tsw_status_t check_shared(const tsw_run_t *run, tsw_err_t *err)
                 continue;
             return tsw_err_set(err, TSW_ERR_ENV,
                                "ranks %d and %d on %s have the same GPU (%s): start one rank per "
-                               "GPU, or allow sharing",
-                               k, i, a->node, a->gpu.uuid);
+                               "GPU%s",
+                               k, i, a->node, a->gpu.uuid,
+                               is_locked ? ": its clock cannot be locked for both"
+                                         : ", or allow sharing");
         }
     }
     return TSW_OK;

@@ -190,6 +190,7 @@ static bool tick(void *user)
     }
     if (run->broken)
         return false;
+    tsw_run_clocks_tick(run);
     if (tsw_segments_due(run->segments))
         tsw_run_seal(run);
     if (run->rank == 0)

@@ -124,6 +124,7 @@ typedef struct {
     tsw_dataset_t kept;        /* rank 0: results for a new edition, until they are sealed */
     tsw_segments_t *segments;
 
+    tsw_guard_t guard; /* holds the lock of the clock */
     tsw_loop_t *loop;
     tsw_eval_t *eval;
     tsw_run_worker_t worker;
@@ -204,6 +205,7 @@ tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_
 size_t tsw_run_resume_compare(const tsw_run_t *run, const tsw_dataset_t *before, tsw_buf_t *out);
 
 /* ---- run_worker.c ---- */
+char *tsw_run_worker_path(const tsw_run_t *run); /* of tilesweep-worker; heap, NULL: no memory */
 /* tilesweep-worker in one of its modes. */
 tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_callbacks_t *callbacks,
                            tsw_child_t **child_p, tsw_err_t *err);
@@ -215,6 +217,12 @@ void tsw_run_worker_tool(tsw_run_t *run); /* the tool build is here */
 void tsw_run_worker_begin(tsw_run_t *run, uint32_t cell);
 void tsw_run_worker_add(tsw_run_t *run, const tsw_lane_action_t *action);
 void tsw_run_worker_time(tsw_run_t *run, uint32_t first_round);
+
+/* ---- run_clocks.c ---- */
+/* A stage before work. TSW_ERR_ARG: no such clock; TSW_ERR_ENV: what is missing. */
+tsw_status_t tsw_run_lock_clocks(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_clocks_tick(tsw_run_t *run);
+void tsw_run_unlock_clocks(tsw_run_t *run); /* when they are locked */
 
 /* ---- run_builds.c, run_keeper.c ---- */
 tsw_status_t tsw_run_builds_init(tsw_run_t *run, tsw_err_t *err);

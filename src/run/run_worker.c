@@ -84,6 +84,7 @@ static tsw_status_t on_hello(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *err)
     tsw_status_t status = tsw_msg_done(in, "hello", err);
     if (status != TSW_OK)
         return status;
+    run->gpu.locked_mhz = run->options->locked_mhz;
     worker->hello = true;
     rearm(worker);
     if (run->lane != NULL)
@@ -170,6 +171,7 @@ static tsw_status_t on_calibrated(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *e
         status = tsw_err_set(err, TSW_ERR_CORRUPT, "a calibration that nobody asked for");
     if (status != TSW_OK)
         return status;
+    calibration.gpu.locked_mhz = run->options->locked_mhz;
     *run->options->calibration_p = calibration;
     run->calibrated = true;
     return TSW_OK;
@@ -302,15 +304,20 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
 
 /* ---- what the rank tells it ---- */
 
+char *tsw_run_worker_path(const tsw_run_t *run)
+{
+    if (run->options->worker_path != NULL)
+        return tsw_strdup(run->options->worker_path);
+    char *self = tsw_path_self_dir();
+    char *path = self != NULL ? tsw_path_join(self, "tilesweep-worker") : NULL;
+    tsw_free(self);
+    return path;
+}
+
 tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_callbacks_t *callbacks,
                            tsw_child_t **child_p, tsw_err_t *err)
 {
-    char *self = tsw_path_self_dir();
-    char *path = NULL;
-    if (run->options->worker_path != NULL)
-        path = tsw_strdup(run->options->worker_path);
-    else if (self != NULL)
-        path = tsw_path_join(self, "tilesweep-worker");
+    char *path = tsw_run_worker_path(run);
     char *mode_arg = tsw_strdup(mode);
     char parent[24];
     snprintf(parent, sizeof(parent), "%ld", (long)getpid());
@@ -323,7 +330,6 @@ tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_cal
     }
     tsw_free(mode_arg);
     tsw_free(path);
-    tsw_free(self);
     return status;
 }
 
@@ -338,6 +344,7 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
                           .id = run->spec.id,
                           .seed = run->spec.seed,
                           .arch = run->spec.arch,
+                          .locked_mhz = run->options->locked_mhz,
                           .snapshot = run->job->snapshot};
     char none[] = "";
     msg.scenario = run->spec.scenario != NULL ? run->spec.scenario : none;

@@ -201,6 +201,7 @@ void tsw_put_msg_init(tsw_buf_t *out, const tsw_msg_init_t *msg)
     tsw_put_text(out, msg->node);
     tsw_put_u64(out, msg->seed);
     tsw_put_u32(out, msg->arch);
+    tsw_put_u32(out, msg->locked_mhz);
     tsw_put_text(out, msg->scenario);
     tsw_put_fileset(out, &msg->snapshot);
 }
@@ -216,6 +217,7 @@ tsw_status_t tsw_get_msg_init(const void *body, size_t size, tsw_msg_init_t *msg
     tsw_get_text_into(&in, msg.node, sizeof(msg.node));
     msg.seed = tsw_get_u64(&in);
     msg.arch = tsw_get_u32(&in);
+    msg.locked_mhz = tsw_get_u32(&in);
     msg.scenario = tsw_get_text(&in);
     tsw_status_t status = tsw_get_fileset(&in, &msg.snapshot, err);
     if (status == TSW_OK)
@@ -232,6 +234,22 @@ void tsw_msg_init_fini(tsw_msg_init_t *msg)
     tsw_free(msg->scenario);
     tsw_fileset_fini(&msg->snapshot);
     *msg = (tsw_msg_init_t){0};
+}
+
+/* ---- LOCK ---- */
+
+void tsw_put_msg_lock(tsw_buf_t *out, const tsw_msg_lock_t *msg)
+{
+    tsw_put_text(out, msg->uuid);
+    tsw_put_u32(out, msg->mhz);
+}
+
+tsw_status_t tsw_get_msg_lock(const void *body, size_t size, tsw_msg_lock_t *msg_p, tsw_err_t *err)
+{
+    tsw_reader_t in = tsw_reader(body, size);
+    tsw_get_text_into(&in, msg_p->uuid, sizeof(msg_p->uuid));
+    msg_p->mhz = tsw_get_u32(&in);
+    return tsw_msg_done(&in, "lock", err);
 }
 
 /* ---- BEGIN, ADD ---- */

@@ -30,6 +30,8 @@ typedef enum {
     TSW_CHILD_REFUSED, /* a tsw_msg_failed_t */
     TSW_CHILD_CALIBRATE,
     TSW_CHILD_CALIBRATED, /* a tsw_calibration_t */
+    TSW_CHILD_LOCK,       /* to the holder of a clock's lock, which answers LOCKED or FAILED */
+    TSW_CHILD_LOCKED,     /* empty */
 } tsw_child_msg_t;
 
 #define TSW_MSG_ARCH_MAX 32
@@ -103,13 +105,22 @@ typedef struct {
     char node[TSW_NAME_SIZE];
     uint64_t seed;
     uint32_t arch;
-    char *scenario; /* "": none */
+    uint32_t locked_mhz; /* the SM clock is; 0: free */
+    char *scenario;      /* "": none */
     tsw_fileset_t snapshot;
 } tsw_msg_init_t;
 
 void tsw_put_msg_init(tsw_buf_t *out, const tsw_msg_init_t *msg);
 tsw_status_t tsw_get_msg_init(const void *body, size_t size, tsw_msg_init_t *msg_p, tsw_err_t *err);
 void tsw_msg_init_fini(tsw_msg_init_t *msg);
+
+typedef struct {
+    char uuid[TSW_UUID_SIZE];
+    uint32_t mhz;
+} tsw_msg_lock_t;
+
+void tsw_put_msg_lock(tsw_buf_t *out, const tsw_msg_lock_t *msg);
+tsw_status_t tsw_get_msg_lock(const void *body, size_t size, tsw_msg_lock_t *msg_p, tsw_err_t *err);
 
 typedef struct {
     uint32_t pack; /* index in the job's packs */

@@ -12,4 +12,7 @@ int tsw_worker_build(int fd);
  * FAILED and is gone at once, without any cleanup that could hang. */
 int tsw_worker_measure(int fd);
 
+/* Holds the lock of a GPU's clock for its rank. */
+int tsw_worker_clocks(int fd);
+
 #endif

@@ -21,6 +21,7 @@ typedef struct {
     tsw_buf_t in, body, out;
     tsw_job_t *job;
     tsw_device_t *dev;
+    uint32_t locked_mhz;    /* its SM clock is; 0: free */
     tsw_buf_t tool;         /* the cubin of its own kernels */
     const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
     size_t *fill_sizes;
@@ -111,6 +112,7 @@ static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t
     snprintf(spec.kind, sizeof(spec.kind), "%s", msg->kind);
     snprintf(spec.model, sizeof(spec.model), "%s", msg->model);
     snprintf(spec.node, sizeof(spec.node), "%s", msg->node);
+    worker->locked_mhz = msg->locked_mhz;
     tsw_status_t status = tsw_job_read(&msg->snapshot, &worker->job, err);
     if (status == TSW_OK)
         status = tsw_device_open(&spec, &worker->dev, err);
@@ -228,6 +230,7 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .flops = msg->flops,
                                .bytes = msg->bytes,
                                .max_tile = msg->max_tile,
+                               .locked_mhz = worker->locked_mhz,
                                .reference_cubin = msg->reference,
                                .reference_size = msg->reference_size,
                                .fill_data = worker->fill_data,

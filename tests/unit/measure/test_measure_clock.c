@@ -34,6 +34,19 @@ static void test_two_percent_of_the_median_are_allowed(void **state)
     assert_true(is_off(&clock, 1469, 0));
 }
 
+static void test_a_locked_clock_is_held_to_its_step(void **state)
+{
+    (void)state;
+    tsw_measure_clock_t clock = clock_of(1400, 10); /* whatever came before */
+    clock.locked_mhz = 1500;
+    assert_false(is_off(&clock, 1500, 0));
+    assert_false(is_off(&clock, 1485, 0x4));
+    assert_false(is_off(&clock, 1515, 0));
+    assert_true(is_off(&clock, 1484, 0));
+    assert_true(is_off(&clock, 1516, 0));
+    assert_false(is_off(&clock, 0, 0)); /* cannot be read */
+}
+
 static void test_few_readings_have_no_median(void **state)
 {
     (void)state;
@@ -76,6 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_two_percent_of_the_median_are_allowed),
+        cmocka_unit_test(test_a_locked_clock_is_held_to_its_step),
         cmocka_unit_test(test_few_readings_have_no_median),
         cmocka_unit_test(test_a_lasting_change_becomes_the_median),
         cmocka_unit_test(test_throttling_is_more_than_the_power_cap),
