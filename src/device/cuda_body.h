@@ -84,9 +84,9 @@ typedef struct {
     uint64_t kernel_turn;
     tsw_flush_proof_t proof; /* zero: not made yet */
     tsw_telemetry_t telemetry;
-    uint64_t telemetry_ns;      /* when it was read; 0: never */
-    uint64_t health_ns;         /* likewise */
-    uint32_t foreign_processes; /* then */
+    tsw_health_t health; /* since it was asked for */
+    uint64_t health_ns;  /* when it was read; 0: never */
+    uint64_t wave_ns;    /* when the last wave began */
 } tsw_cuda_t;
 
 /* tsw_cuda_check that also notes a lost context. */
@@ -158,6 +158,10 @@ tsw_status_t tsw_cuda_inspect(tsw_device_t *dev, tsw_inspection_t *items, size_t
 tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
                                   const char *entry, const tsw_kernel_model_t *model,
                                   tsw_kernel_t **kernel_p, tsw_err_t *err);
+/* Reads the state of the GPU if it was read too long ago. */
+void tsw_cuda_observe(tsw_cuda_t *cuda);
+void tsw_cuda_telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
+void tsw_cuda_health(tsw_device_t *dev, bool now, tsw_health_t *health_p);
 void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
 /* Unloads modules that nobody uses, down to that many. */
 void tsw_cuda_modules_trim(tsw_cuda_t *cuda, size_t most);

@@ -251,33 +251,6 @@ static tsw_status_t canary(tsw_device_t *dev, tsw_err_t *err)
     return TSW_OK;
 }
 
-static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
-{
-    static const uint64_t fresh_ns = 10000000;
-    tsw_cuda_t *cuda = body(dev);
-    uint64_t now = tsw_clock_now_ns();
-    if (cuda->telemetry_ns == 0 || now - cuda->telemetry_ns > fresh_ns) {
-        tsw_nvml_read(cuda->nvml, &cuda->telemetry);
-        cuda->telemetry_ns = tsw_clock_now_ns();
-        cuda->telemetry.read_ns = cuda->telemetry_ns;
-    }
-    *telemetry_p = cuda->telemetry;
-}
-
-static void health(tsw_device_t *dev, bool now, tsw_health_t *health_p)
-{
-    static const uint64_t fresh_ns = 250000000;
-    tsw_cuda_t *cuda = body(dev);
-    uint64_t time_ns = tsw_clock_now_ns();
-    if (now || cuda->health_ns == 0 || time_ns - cuda->health_ns > fresh_ns) {
-        tsw_nvml_health(cuda->nvml, health_p);
-        cuda->foreign_processes = health_p->foreign_processes;
-        cuda->health_ns = tsw_clock_now_ns();
-        return;
-    }
-    *health_p = (tsw_health_t){.foreign_processes = cuda->foreign_processes};
-}
-
 static uint64_t now_ns(const tsw_device_t *dev)
 {
     (void)dev;
@@ -316,8 +289,8 @@ static const tsw_device_ops_t cuda_ops = {
     .wave = tsw_cuda_wave,
     .queue_depth = tsw_cuda_queue_depth,
     .prove_flush = tsw_cuda_prove_flush,
-    .telemetry = telemetry,
-    .health = health,
+    .telemetry = tsw_cuda_telemetry,
+    .health = tsw_cuda_health,
     .now_ns = now_ns,
     .profiler = profiler,
 };

@@ -176,7 +176,7 @@ typedef struct tsw_device_ops {
                                 uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
     /* What a flush of the L2 does; measured once. */
     tsw_status_t (*prove_flush)(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
-    /* At most 10 ms old: reading takes longer than some waves. */
+    /* At most 10 ms old, or of the last wave: reading takes longer than some waves. */
     void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
     /* Unless `now` at most every 250 ms, and in between as if nothing had happened: it takes a
      * while. What happened is not lost, but seen at the next look. */
