@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "run/run_state.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -296,8 +297,11 @@ static void on_ended(void *user, tsw_child_t *child, const tsw_child_end_t *end)
                      &err);
     }
     run->unfit = gone.failed && gone.failure.status == TSW_ERR_DEVICE_UNFIT;
+    bool killed = end->signo == SIGKILL && !end->killed_by_us && !gone.failed;
     if (run->unfit)
         TSW_RUN_LANE(run, tsw_lane_gpu_unfit, interrupted);
+    else if (killed && !interrupted)
+        TSW_RUN_LANE(run, tsw_lane_worker_killed, gone.busy, detail);
     else
         TSW_RUN_LANE(run, tsw_lane_worker_died, gone.busy, outcome, detail, interrupted);
 }

@@ -506,6 +506,29 @@ tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome
     return advance(lane, err);
 }
 
+static bool is_excused(tsw_lane_t *lane)
+{
+    tsw_lane_cell_t *cell = lane->cell_count > 0 ? lane->cells[0] : NULL;
+    if (lane->worker != WORKER_READY || cell == NULL || !cell->begun || cell->killed_once)
+        return false;
+    cell->killed_once = true;
+    return true;
+}
+
+tsw_status_t tsw_lane_worker_killed(tsw_lane_t *lane, int32_t culprit, const char *detail,
+                                    tsw_lane_actions_t *out, tsw_err_t *err)
+{
+    if (lane->worker == WORKER_NONE || lane->stopped || !is_excused(lane))
+        return tsw_lane_worker_died(lane, culprit, TSW_OUTCOME_DEVICE_LOST, detail, false, out,
+                                    err);
+    lane->out = out;
+    lane->worker = WORKER_NONE;
+    tsw_lane_cell_unload(lane->cells[0]);
+    tsw_lane_cell_rewind(lane->cells[0]);
+    replace_worker(lane);
+    return advance(lane, err);
+}
+
 tsw_status_t tsw_lane_gpu_unfit(tsw_lane_t *lane, bool interrupted, tsw_lane_actions_t *out,
                                 tsw_err_t *err)
 {

@@ -124,6 +124,11 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed
 tsw_status_t tsw_lane_worker_died(tsw_lane_t *lane, int32_t culprit, tsw_outcome_t outcome,
                                   const char *detail, bool interrupted, tsw_lane_actions_t *out,
                                   tsw_err_t *err);
+/* The worker was killed from outside, as by a system without memory: nobody's fault the first time,
+ * and the cell in hand begins its rounds anew. The second time in one cell it is as above, with
+ * device_lost. */
+tsw_status_t tsw_lane_worker_killed(tsw_lane_t *lane, int32_t culprit, const char *detail,
+                                    tsw_lane_actions_t *out, tsw_err_t *err);
 /* The worker is gone, and nothing that its GPU computes can be trusted any more: the GPU is retired
  * without another try. interrupted: as above; the GPU is left then. */
 tsw_status_t tsw_lane_gpu_unfit(tsw_lane_t *lane, bool interrupted, tsw_lane_actions_t *out,

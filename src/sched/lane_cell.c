@@ -237,6 +237,14 @@ static bool has_timed_sample(const tsw_record_t *record)
     return record->sample_count > 0 && record->fate == TSW_FATE_HOPELESS;
 }
 
+void tsw_lane_cell_rewind(tsw_lane_cell_t *cell)
+{
+    cell->next_round = 0;
+    cell->result.round_count = 0;
+    for (size_t i = 0; i < cell->config_count; i++)
+        cell->result.records[i].sample_count = 0;
+}
+
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell)
 {
     cell->timing = false;

@@ -35,6 +35,7 @@ typedef struct {
     bool begun, timing;
     size_t added;          /* so many configs from the first on are in the worker, or not to be */
     uint32_t blank_deaths; /* of workers that were busy with no config */
+    bool killed_once;      /* a worker was killed from outside */
     uint32_t next_round;
     tsw_cell_result_t result;
 } tsw_lane_cell_t;
@@ -54,6 +55,8 @@ void tsw_lane_cell_end_all(tsw_lane_cell_t *cell, tsw_outcome_t outcome, const c
 void tsw_lane_cell_built(tsw_lane_cell_t *cell, const tsw_lane_built_t *built);
 /* The worker is gone with all that it knew. */
 void tsw_lane_cell_unload(tsw_lane_cell_t *cell);
+/* Forgets all rounds: they begin anew. */
+void tsw_lane_cell_rewind(tsw_lane_cell_t *cell);
 /* The rounds are over: verified configs that were timed are ok. */
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell);
 

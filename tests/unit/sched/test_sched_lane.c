@@ -150,6 +150,13 @@ static void died(fixture_t *f, int32_t culprit, tsw_outcome_t outcome)
         TSW_OK);
 }
 
+static void killed(fixture_t *f, int32_t culprit)
+{
+    f->actions.count = 0;
+    assert_int_equal(tsw_lane_worker_killed(f->lane, culprit, "killed", &f->actions, &f->err),
+                     TSW_OK);
+}
+
 static void abandon(fixture_t *f)
 {
     f->actions.count = 0;
@@ -886,6 +893,35 @@ static void test_abandon_with_nothing_finished_stores_nothing(void **state)
     close_lane(&f);
 }
 
+/* As if nothing had been timed; another kill in the same cell is no accident. */
+static void test_a_kill_from_outside_costs_the_rounds_once(void **state)
+{
+    (void)state;
+    fixture_t f = open_timing();
+    round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
+    killed(&f, 1);
+    expect(&f, TSW_LANE_START_WORKER);
+    ready(&f);
+    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG,
+           TSW_LANE_TIME_CELL);
+    assert_true(f.actions.items[2].verified);
+    assert_int_equal(f.actions.items[4].first_round, 0);
+    round_of(&f, TSW_STAGE_ROUND, 0, ALL3);
+    killed(&f, 1);
+    ready(&f);
+    expect(&f, TSW_LANE_BEGIN_CELL, TSW_LANE_ADD_CONFIG, TSW_LANE_ADD_CONFIG, TSW_LANE_TIME_CELL);
+    assert_int_equal(f.actions.items[3].first_round, 1);
+    round_of(&f, TSW_STAGE_ROUND, 1, (const uint32_t[]){0, 2, UINT32_MAX});
+    timed(&f);
+    tsw_cell_result_t result = take(&f);
+    assert_int_equal(result.records[0].sample_count, 2);
+    assert_int_equal(result.records[1].outcome, TSW_OUTCOME_DEVICE_LOST);
+    assert_string_equal(result.records[1].detail, "killed");
+    assert_int_equal(result.round_count, 2);
+    tsw_cell_result_fini(&result);
+    close_lane(&f);
+}
+
 static void test_an_interrupted_death_is_no_result(void **state)
 {
     (void)state;
@@ -1031,6 +1067,7 @@ int main(void)
         cmocka_unit_test(test_compile_only_cells_need_no_worker),
         cmocka_unit_test(test_abandon_stores_what_is_finished_and_gives_all_back),
         cmocka_unit_test(test_abandon_with_nothing_finished_stores_nothing),
+        cmocka_unit_test(test_a_kill_from_outside_costs_the_rounds_once),
         cmocka_unit_test(test_an_interrupted_death_is_no_result),
         cmocka_unit_test(test_a_config_without_a_timed_round_is_not_ok),
         cmocka_unit_test(test_events_that_cannot_be_are_bugs),
