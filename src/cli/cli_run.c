@@ -187,6 +187,10 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          "Do the I-th of N shares of the cells; `merge` joins them (default: all cells)", NULL},
         {"budget", 'b', "TIME", TSW_OPTION_SECONDS, &args.budget_s,
          "Stop, resumable, after this time: 90s, 15m, 8h; 0: never (default: the job's)", NULL},
+        {"seal", 's', "TIME", TSW_OPTION_SECONDS, &args.run.seal_s,
+         "Write finished cells to RUN this often; what is not yet written a kill makes anew "
+         "(default: 30s)",
+         NULL},
         {"jobs", 'j', "N", TSW_OPTION_COUNT, &args.run.build_jobs,
          "Builds at a time on each node (default: cores less one per GPU)", NULL},
         {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.run.toolchain,

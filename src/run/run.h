@@ -22,6 +22,7 @@ typedef struct {
     bool resume;
     bool accept;          /* with resume: differences too; what they concern is done again */
     double budget_s;      /* 0: the job's; TSW_RUN_NO_BUDGET */
+    double seal_s;        /* between seals of finished cells; 0: the store's default */
     tsw_plan_part_t part; /* zeroed: the whole job */
     uint32_t build_jobs;  /* builds at a time on this node; 0: by cores */
     const char *invocation;

@@ -94,6 +94,7 @@ static void store_cell(tsw_run_t *run, const tsw_lane_action_t *action)
     run->busy_ns += result.busy_ns;
     bool complete = result.complete != 0;
     tsw_run_verdict_t verdict = tsw_run_verdict_of(&result);
+    tsw_log(TSW_LOG_DEBUG, "cell %u is %s", action->cell, complete ? "finished" : "left half done");
     tsw_err_t err = TSW_ERR_INIT;
     tsw_status_t status = tsw_segments_add(run->segments, &result, &err);
     tsw_cell_result_fini(&result);
@@ -137,6 +138,8 @@ static void begin_cell(tsw_run_t *run, uint32_t cell)
         if (run->held[i] == cell)
             run->held_start_ns[i] = ahead ? STARTS_NEXT : tsw_clock_wall_ns();
     }
+    tsw_log(TSW_LOG_DEBUG, "cell %u begins: %zu configs", cell,
+            run->plan->cells[cell].config_count);
     tsw_run_worker_begin(run, cell);
 }
 

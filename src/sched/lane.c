@@ -523,7 +523,8 @@ tsw_status_t tsw_lane_worker_killed(tsw_lane_t *lane, int32_t culprit, const cha
                                     err);
     lane->out = out;
     lane->worker = WORKER_NONE;
-    tsw_lane_cell_unload(lane->cells[0]);
+    for (size_t i = 0; i < lane->cell_count; i++)
+        tsw_lane_cell_unload(lane->cells[i]);
     tsw_lane_cell_rewind(lane->cells[0]);
     replace_worker(lane);
     return advance(lane, err);

@@ -23,6 +23,8 @@ tsw_status_t tsw_segments_add(tsw_segments_t *segments, tsw_cell_result_t *resul
 /* Seals what is queued, now. TSW_ERR_FULL: nothing sealed is harmed and the results stay queued.
  * After 64 segments they are merged into one. */
 tsw_status_t tsw_segments_seal(tsw_segments_t *segments, tsw_err_t *err);
+/* Another time between seals than 30 s. */
+void tsw_segments_set_interval(tsw_segments_t *segments, double seconds);
 bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);

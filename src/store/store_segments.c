@@ -15,7 +15,7 @@
 struct tsw_segments {
     char *dir;             /* parts/aNNNN-rNNNN */
     tsw_dataset_t pending; /* its meta goes into every segment */
-    uint64_t last_seal_ns;
+    uint64_t last_seal_ns, interval_ns;
     uint32_t next;        /* number of the next segment */
     uint32_t first_small; /* segments from here up to next are not compacted */
 };
@@ -47,6 +47,7 @@ tsw_status_t tsw_segments_open(const char *run_dir, uint32_t attempt, int rank,
     segments->next = 1;
     segments->first_small = 1;
     segments->last_seal_ns = tsw_clock_now_ns();
+    segments->interval_ns = SEAL_INTERVAL_NS;
     tsw_status_t status =
         segments->dir != NULL ? tsw_dir_make(segments->dir, err) : tsw_err_nomem(err);
     if (status == TSW_OK)
@@ -58,10 +59,15 @@ tsw_status_t tsw_segments_open(const char *run_dir, uint32_t attempt, int rank,
     return status;
 }
 
+void tsw_segments_set_interval(tsw_segments_t *segments, double seconds)
+{
+    segments->interval_ns = (uint64_t)(seconds * 1e9);
+}
+
 bool tsw_segments_due(const tsw_segments_t *segments)
 {
     return segments->pending.cell_count > 0 &&
-           tsw_clock_now_ns() - segments->last_seal_ns >= SEAL_INTERVAL_NS;
+           tsw_clock_now_ns() - segments->last_seal_ns >= segments->interval_ns;
 }
 
 tsw_status_t tsw_segments_add(tsw_segments_t *segments, tsw_cell_result_t *result, tsw_err_t *err)
@@ -147,6 +153,7 @@ tsw_status_t tsw_segments_seal(tsw_segments_t *segments, tsw_err_t *err)
     segments->last_seal_ns = tsw_clock_now_ns(); /* also after a failure: no storm of retries */
     if (status != TSW_OK)
         return status;
+    tsw_log(TSW_LOG_DEBUG, "sealed %zu cells", segments->pending.cell_count);
     drop_pending_cells(segments);
     if (segments->next - segments->first_small >= COMPACT_COUNT)
         compact(segments);
