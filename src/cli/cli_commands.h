@@ -15,6 +15,7 @@ int tsw_cli_watch(int argc, char **argv);
 int tsw_cli_reduce(int argc, char **argv);
 int tsw_cli_show(int argc, char **argv);
 int tsw_cli_lint(int argc, char **argv);
+int tsw_cli_promote(int argc, char **argv);
 int tsw_cli_merge(int argc, char **argv);
 int tsw_cli_check(int argc, char **argv);
 int tsw_cli_verify(int argc, char **argv);

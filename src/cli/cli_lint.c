@@ -7,12 +7,14 @@
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
 #include "rules/lint.h"
+#include "rules/patch.h"
 
 #include <stdio.h>
 #include <string.h>
 
 typedef struct {
     const char *kernels;
+    bool patch;
     size_t inputs, findings, exceptions;
 } lint_args_t;
 
@@ -56,6 +58,84 @@ static tsw_status_t read_pack(const char *word, const char *kernels, tsw_pack_t 
     return status;
 }
 
+static tsw_status_t with_text(const tsw_pack_t *pack, const char *text, tsw_pack_t **pack_p,
+                              tsw_err_t *err)
+{
+    tsw_fileset_t files = TSW_FILESET_INIT;
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < pack->files.count; i++) {
+        const tsw_fileset_item_t *item = &pack->files.items[i];
+        bool is_yaml = strcmp(item->name, "kernel.yaml") == 0;
+        status = is_yaml ? tsw_fileset_add(&files, item->name, text, strlen(text), err)
+                         : tsw_fileset_add(&files, item->name, item->bytes, item->size, err);
+    }
+    if (status == TSW_OK)
+        status = tsw_pack_read(&files, pack_p, err);
+    tsw_fileset_fini(&files);
+    return status;
+}
+
+/* The first finding with a row; NULL: none. */
+static const tsw_finding_t *find_row(const tsw_lint_t *lint)
+{
+    for (size_t i = 0; i < lint->count; i++) {
+        if (lint->findings[i].row != NULL && lint->findings[i].reason == NULL)
+            return &lint->findings[i];
+    }
+    return NULL;
+}
+
+/* Widens by one row, *pack_p becomes the pack that has it. */
+static tsw_status_t widen(tsw_pack_t **pack_p, const tsw_finding_t *finding, tsw_err_t *err)
+{
+    tsw_buf_t text = TSW_BUF_INIT;
+    tsw_pack_t *wider = NULL;
+    char why[64];
+    snprintf(why, sizeof(why), "coverage: %s", finding->rule);
+    tsw_status_t status = tsw_patch_add(*pack_p, finding->arch, finding->row, why, &text, err);
+    if (status == TSW_OK)
+        status = with_text(*pack_p, tsw_buf_text(&text), &wider, err);
+    if (status == TSW_OK) {
+        tsw_pack_free(*pack_p);
+        *pack_p = wider;
+    }
+    tsw_buf_fini(&text);
+    return status;
+}
+
+enum { WIDEN_MAX = 200 };
+
+/* Rows are added until none is proposed: each removes a finding. */
+static tsw_status_t print_patch(const tsw_pack_t *pack, tsw_err_t *err)
+{
+    const tsw_fileset_item_t *before = tsw_fileset_find(&pack->files, "kernel.yaml");
+    tsw_pack_t *wider = NULL;
+    tsw_buf_t out = TSW_BUF_INIT;
+    char name[96];
+    tsw_status_t status = with_text(pack, (const char *)before->bytes, &wider, err);
+    bool more = status == TSW_OK;
+    for (int i = 0; more && i < WIDEN_MAX; i++) {
+        tsw_lint_t lint = {0};
+        status = tsw_lint_pack(wider, &lint, err);
+        const tsw_finding_t *finding = status == TSW_OK ? find_row(&lint) : NULL;
+        if (finding != NULL)
+            status = widen(&wider, finding, err);
+        more = finding != NULL && status == TSW_OK;
+        tsw_lint_fini(&lint);
+    }
+    snprintf(name, sizeof(name), "%s/kernel.yaml", pack->name);
+    if (status == TSW_OK) {
+        const tsw_fileset_item_t *after = tsw_fileset_find(&wider->files, "kernel.yaml");
+        status = tsw_patch_diff((const char *)before->bytes, (const char *)after->bytes, name, &out,
+                                err);
+    }
+    if (status == TSW_OK)
+        fputs(tsw_buf_text(&out), stdout);
+    tsw_buf_fini(&out);
+    tsw_pack_free(wider);
+    return status;
+}
+
 static tsw_status_t lint_pack(const char *word, lint_args_t *args, tsw_err_t *err)
 {
     tsw_pack_t *pack = NULL;
@@ -66,7 +146,9 @@ static tsw_status_t lint_pack(const char *word, lint_args_t *args, tsw_err_t *er
         if (status != TSW_OK)
             tsw_err_wrap(err, "%s", word);
     }
-    if (status == TSW_OK)
+    if (status == TSW_OK && args->patch)
+        status = print_patch(pack, err);
+    else if (status == TSW_OK)
         print_lint(word, &lint, args);
     tsw_lint_fini(&lint);
     tsw_pack_free(pack);
@@ -139,7 +221,7 @@ static tsw_status_t lint(const tsw_words_t *words, void *user, int *exit_p, tsw_
         status = tsw_text_ends_with(words->items[i], ".json")
                      ? lint_table(words->items[i], args, err)
                      : lint_pack(words->items[i], args, err);
-    if (status == TSW_OK)
+    if (status == TSW_OK && !args->patch)
         printf("%zu linted: %zu finding%s, %zu exception%s\n", args->inputs, args->findings,
                args->findings == 1 ? "" : "s", args->exceptions, args->exceptions == 1 ? "" : "s");
     *exit_p = args->findings > 0 ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
@@ -152,6 +234,10 @@ int tsw_cli_lint(int argc, char **argv)
     const tsw_option_t options[] = {
         {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.kernels,
          "Where packs named by a bare word are (default: the shipped ones)", NULL},
+        {"patch", 'p', NULL, TSW_OPTION_FLAG, &args.patch,
+         "Print a patch that adds the rows that the findings propose, in place of the findings; "
+         "apply it with patch -p1 -d kernels (default: off)",
+         NULL},
     };
     const tsw_cli_spec_t spec = {
         .command = "lint",

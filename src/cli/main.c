@@ -21,6 +21,7 @@ static const tsw_cli_command_t commands[] = {
     {"verify", "one pack, one shape: is a config right?", tsw_cli_verify},
     {"bench", "one pack, one shape: how fast is a config?", tsw_cli_bench},
     {"lint", "what packs and tables have against the rules", tsw_cli_lint},
+    {"promote", "a patch of a pack's list from a probe", tsw_cli_promote},
     {"devices", "what is here, and what is missing", tsw_cli_devices},
     {"calibrate", "what this GPU is like for measuring", tsw_cli_calibrate},
 };

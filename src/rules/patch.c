@@ -1,0 +1,306 @@
+#include "rules/patch.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+static const char *text_of(const tsw_pack_t *pack)
+{
+    const tsw_fileset_item_t *item = tsw_fileset_find(&pack->files, "kernel.yaml");
+    return item != NULL ? (const char *)item->bytes : "";
+}
+
+/* Where line `number` (from 1) begins; the end of the text when there are fewer. */
+static const char *line_at(const char *text, int number)
+{
+    for (; number > 1 && *text != '\0'; number--) {
+        text += strcspn(text, "\n");
+        text += *text == '\n' ? 1 : 0;
+    }
+    return text;
+}
+
+static const char *next_line(const char *line)
+{
+    line += strcspn(line, "\n");
+    return *line == '\n' ? line + 1 : line;
+}
+
+static bool is_blank(const char *line)
+{
+    line += strspn(line, " ");
+    return *line == '\n' || *line == '\0' || *line == '#';
+}
+
+/* Behind the last line of the block whose key stands at the line; blank lines and comments behind
+ * it belong to what follows. */
+static const char *block_end(const char *line, size_t indent)
+{
+    const char *end = next_line(line);
+    for (const char *at = end; *at != '\0'; at = next_line(at)) {
+        if (is_blank(at))
+            continue;
+        if (strspn(at, " ") <= indent)
+            break;
+        end = next_line(at);
+    }
+    return end;
+}
+
+static tsw_status_t not_block(tsw_place_t place, tsw_err_t *err)
+{
+    return tsw_place_err(err, TSW_ERR_UNSUPPORTED, place,
+                         "the list is not in block style, a line for each key and row: change it "
+                         "by hand");
+}
+
+/* Alone on its line: "  sm_90:". */
+static bool is_block_key(const char *line, const tsw_config_list_t *list)
+{
+    size_t indent = (size_t)(list->place.column - 1);
+    if (indent == 0 || strspn(line, " ") != indent)
+        return false;
+    const char *colon = strchr(line, ':');
+    return colon != NULL && colon < line + strcspn(line, "\n") && is_blank(colon + 1);
+}
+
+/* The list that serves the arch: its own, or the default one, or the first. */
+static const tsw_config_list_t *serving(const tsw_pack_t *pack, tsw_arch_t arch)
+{
+    const tsw_config_list_t *list = tsw_pack_list(pack, arch);
+    return list != NULL ? list : &pack->lists[0];
+}
+
+static void put_indent(tsw_buf_t *out, size_t spaces)
+{
+    for (size_t i = 0; i < spaces; i++)
+        tsw_buf_append_text(out, " ");
+}
+
+static void put_head(tsw_buf_t *out, size_t indent, tsw_arch_t arch, const char *source)
+{
+    char name[16];
+    put_indent(out, indent);
+    tsw_buf_printf(out, "%s:\n", tsw_arch_format(arch, name));
+    put_indent(out, indent + 2);
+    tsw_buf_printf(out, "source: \"%s\"\n", source);
+    put_indent(out, indent + 2);
+    tsw_buf_append_text(out, "configs:\n");
+}
+
+static void put_row(tsw_buf_t *out, size_t indent, const char *row)
+{
+    put_indent(out, indent);
+    tsw_buf_printf(out, "- %s\n", row);
+}
+
+static tsw_status_t finish(tsw_buf_t *out, const char *rest, tsw_err_t *err)
+{
+    tsw_buf_append_text(out, rest);
+    return tsw_buf_ok(out) ? TSW_OK : tsw_err_nomem(err);
+}
+
+tsw_status_t tsw_patch_replace(const tsw_pack_t *pack, tsw_arch_t arch, const char *source,
+                               const char *const *rows, size_t row_count, tsw_buf_t *out,
+                               tsw_err_t *err)
+{
+    const char *text = text_of(pack);
+    const tsw_config_list_t *list = serving(pack, arch);
+    const char *line = line_at(text, list->place.line);
+    size_t indent = (size_t)(list->place.column - 1);
+    if (!is_block_key(line, list))
+        return not_block(list->place, err);
+    tsw_buf_append(out, text, (size_t)(line - text));
+    put_head(out, indent, arch, source);
+    for (size_t i = 0; i < row_count; i++)
+        put_row(out, indent + 4, rows[i]);
+    return finish(out, list->arch == arch ? block_end(line, indent) : line, err);
+}
+
+/* The row as it is written, when it is a line of its own: from its brace on. */
+static bool row_text(const char *text, const tsw_config_row_t *row, const char **start_p,
+                     size_t *size_p)
+{
+    const char *line = line_at(text, row->place.line);
+    const char *start = line + row->place.column - 1;
+    size_t size = strcspn(start, "\n");
+    const char *brace = memchr(start, '}', size);
+    if (*start != '{' || brace == NULL)
+        return false;
+    *start_p = start;
+    *size_p = size;
+    return true;
+}
+
+tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *row,
+                           const char *why, tsw_buf_t *out, tsw_err_t *err)
+{
+    const char *text = text_of(pack);
+    const tsw_config_list_t *list = serving(pack, arch);
+    const char *line = line_at(text, list->place.line);
+    size_t indent = (size_t)(list->place.column - 1);
+    const char *start = NULL;
+    size_t size = 0;
+    if (!is_block_key(line, list))
+        return not_block(list->place, err);
+    if (list->arch == arch) {
+        const tsw_config_row_t *last = &list->rows[list->row_count - 1];
+        if (!row_text(text, last, &start, &size))
+            return not_block(last->place, err);
+        const char *end = next_line(start);
+        tsw_buf_append(out, text, (size_t)(end - text));
+        put_indent(out, (size_t)(last->place.column - 3));
+        tsw_buf_printf(out, "- %s # %s\n", row, why);
+        return finish(out, end, err);
+    }
+    tsw_buf_append(out, text, (size_t)(line - text));
+    put_head(out, indent, arch, "the default list, and coverage");
+    for (size_t i = 0; i < list->row_count; i++) {
+        if (!row_text(text, &list->rows[i], &start, &size))
+            return not_block(list->rows[i].place, err);
+        put_indent(out, indent + 4);
+        tsw_buf_printf(out, "- %.*s\n", (int)size, start);
+    }
+    put_indent(out, indent + 4);
+    tsw_buf_printf(out, "- %s # %s\n", row, why);
+    return finish(out, line, err);
+}
+
+/* ---- the diff ---- */
+
+enum { CONTEXT = 3, LINES_MAX = 4000 };
+
+typedef struct {
+    const char **lines;
+    size_t count;
+} lines_t;
+
+static tsw_status_t split(const char *text, lines_t *lines, tsw_err_t *err)
+{
+    size_t count = 0;
+    for (const char *at = text; *at != '\0'; at = next_line(at))
+        count++;
+    if (count > LINES_MAX)
+        return tsw_err_set(err, TSW_ERR_UNSUPPORTED, "more than %d lines", LINES_MAX);
+    lines->lines = tsw_calloc(count, sizeof(*lines->lines));
+    if (lines->lines == NULL)
+        return tsw_err_nomem(err);
+    for (const char *at = text; *at != '\0'; at = next_line(at))
+        lines->lines[lines->count++] = at;
+    return TSW_OK;
+}
+
+static bool same_line(const char *a, const char *b)
+{
+    size_t size = strcspn(a, "\n");
+    return size == strcspn(b, "\n") && memcmp(a, b, size) == 0;
+}
+
+/* One line of the result: kept, removed or added. */
+typedef struct {
+    char mark;
+    const char *line;
+    size_t before, after; /* lines of each text that stand before it */
+} edit_t;
+
+/* The longest common subsequence decides what is kept. */
+static tsw_status_t compare(const lines_t *a, const lines_t *b, edit_t *edits, size_t *count_p,
+                            tsw_err_t *err)
+{
+    size_t width = b->count + 1;
+    uint16_t *common = tsw_calloc((a->count + 1) * width, sizeof(*common));
+    if (common == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = a->count; i-- > 0;) {
+        for (size_t j = b->count; j-- > 0;) {
+            uint16_t down = common[(i + 1) * width + j];
+            uint16_t right = common[i * width + j + 1];
+            common[i * width + j] = same_line(a->lines[i], b->lines[j])
+                                        ? (uint16_t)(common[(i + 1) * width + j + 1] + 1)
+                                    : down >= right ? down
+                                                    : right;
+        }
+    }
+    size_t i = 0, j = 0, count = 0;
+    while (i < a->count || j < b->count) {
+        edit_t edit = {.before = i, .after = j};
+        bool both = i < a->count && j < b->count;
+        if (both && same_line(a->lines[i], b->lines[j])) {
+            edit.mark = ' ';
+            edit.line = a->lines[i];
+            i++;
+            j++;
+        } else if (j == b->count ||
+                   (both && common[(i + 1) * width + j] >= common[i * width + j + 1])) {
+            edit.mark = '-';
+            edit.line = a->lines[i++];
+        } else {
+            edit.mark = '+';
+            edit.line = b->lines[j++];
+        }
+        edits[count++] = edit;
+    }
+    tsw_free(common);
+    *count_p = count;
+    return TSW_OK;
+}
+
+static void put_hunk(const edit_t *edits, size_t first, size_t end, tsw_buf_t *out)
+{
+    size_t before = 0, after = 0;
+    for (size_t i = first; i < end; i++) {
+        before += edits[i].mark != '+';
+        after += edits[i].mark != '-';
+    }
+    tsw_buf_printf(out, "@@ -%zu,%zu +%zu,%zu @@\n", edits[first].before + (before > 0), before,
+                   edits[first].after + (after > 0), after);
+    for (size_t i = first; i < end; i++) {
+        size_t size = strcspn(edits[i].line, "\n");
+        tsw_buf_printf(out, "%c%.*s\n", edits[i].mark, (int)size, edits[i].line);
+        if (edits[i].line[size] == '\0')
+            tsw_buf_append_text(out, "\\ No newline at end of file\n");
+    }
+}
+
+/* Changes with at most twice the context between them are one hunk. */
+static void put_hunks(const edit_t *edits, size_t count, tsw_buf_t *out)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (edits[i].mark == ' ')
+            continue;
+        size_t first = i > CONTEXT ? i - CONTEXT : 0;
+        size_t last = i;
+        for (size_t k = i; k < count && k <= last + 2 * CONTEXT + 1; k++)
+            last = edits[k].mark != ' ' ? k : last;
+        size_t end = last + CONTEXT + 1 < count ? last + CONTEXT + 1 : count;
+        put_hunk(edits, first, end, out);
+        i = last;
+    }
+}
+
+tsw_status_t tsw_patch_diff(const char *before, const char *after, const char *name, tsw_buf_t *out,
+                            tsw_err_t *err)
+{
+    lines_t a = {0}, b = {0};
+    edit_t *edits = NULL;
+    size_t count = 0;
+    if (strcmp(before, after) == 0)
+        return TSW_OK;
+    tsw_status_t status = split(before, &a, err);
+    if (status == TSW_OK)
+        status = split(after, &b, err);
+    if (status == TSW_OK) {
+        edits = tsw_calloc(a.count + b.count, sizeof(*edits));
+        status = edits != NULL ? compare(&a, &b, edits, &count, err) : tsw_err_nomem(err);
+    }
+    if (status == TSW_OK) {
+        tsw_buf_printf(out, "--- a/%s\n+++ b/%s\n", name, name);
+        put_hunks(edits, count, out);
+        if (!tsw_buf_ok(out))
+            status = tsw_err_nomem(err);
+    }
+    tsw_free(edits);
+    tsw_free(a.lines);
+    tsw_free(b.lines);
+    return status;
+}
