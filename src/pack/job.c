@@ -18,6 +18,9 @@ void tsw_job_free(tsw_job_t *job)
     tsw_free(job->archs);
     tsw_free(job->compile_only);
     tsw_free(job->name);
+    for (size_t i = 0; i < job->search.seed_count; i++)
+        tsw_free(job->search.seed_from[i]);
+    tsw_free(job->search.seed_from);
     tsw_fileset_fini(&job->snapshot);
     tsw_free(job);
 }
@@ -176,6 +179,47 @@ static tsw_status_t fill_policy(tsw_job_t *job, tsw_view_t view, const tsw_files
     return status == TSW_OK ? check_above_zero(limits, "compile_cpu", err) : status;
 }
 
+/* ---- search ---- */
+
+bool tsw_job_searches(const tsw_job_t *job, size_t config_count)
+{
+    return job->purpose == TSW_PURPOSE_RESEARCH &&
+           config_count > (job->search.given ? job->search.builds : TSW_SEARCH_SWEPT);
+}
+
+static tsw_status_t fill_seeds(tsw_search_t *search, const tsw_node_t *list, tsw_err_t *err)
+{
+    size_t count = list != NULL ? list->count : 0;
+    search->seed_from = tsw_calloc(count + 1, sizeof(*search->seed_from));
+    if (search->seed_from == NULL)
+        return tsw_err_nomem(err);
+    for (size_t i = 0; i < count; i++) {
+        search->seed_from[i] = tsw_strdup(list->items[i]->text);
+        if (search->seed_from[i] == NULL)
+            return tsw_err_nomem(err);
+        search->seed_count++;
+    }
+    return TSW_OK;
+}
+
+static tsw_status_t fill_search(tsw_job_t *job, tsw_view_t view, tsw_err_t *err)
+{
+    tsw_search_t *search = &job->search;
+    *search = (tsw_search_t){.builds = TSW_SEARCH_BUILDS,
+                             .per_generation = TSW_SEARCH_PER_GENERATION,
+                             .given = tsw_view_has(view, "search")};
+    if (!search->given)
+        return TSW_OK;
+    tsw_view_t map = tsw_view_map(view, "search");
+    if (job->purpose != TSW_PURPOSE_RESEARCH)
+        return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(view, "search"),
+                             "'search' is for purpose research, this is %s",
+                             tsw_purpose_name(job->purpose));
+    search->builds = (uint32_t)tsw_view_i64(map, "builds");
+    search->per_generation = (uint32_t)tsw_view_i64(map, "per_generation");
+    return fill_seeds(search, tsw_view_node(map, "seed_from"), err);
+}
+
 tsw_status_t tsw_job_pack_name(const tsw_node_t *ref, char **name_p, tsw_err_t *err)
 {
     const char *end = ref->text + strlen(ref->text);
@@ -281,6 +325,8 @@ static tsw_status_t fill_job(tsw_job_t *job, tsw_view_t view, const tsw_fileset_
         status = fill_compile_only(job, view, err);
     if (status == TSW_OK)
         status = fill_policy(job, view, snapshot, err);
+    if (status == TSW_OK)
+        status = fill_search(job, view, err);
     if (status == TSW_OK)
         status = fill_entries(job, view, snapshot, err);
     if (status == TSW_OK)

@@ -66,6 +66,25 @@ typedef struct {
     tsw_place_t place;
 } tsw_job_entry_t;
 
+/* When research has more configs than it builds. docs/search.md. */
+typedef struct {
+    bool given;              /* by the job, else by default */
+    uint32_t builds;         /* configs built at most, for each variant and arch */
+    uint32_t per_generation; /* chosen at a time */
+    char **seed_from;        /* runs and sweeps, relative to the job file */
+    size_t seed_count;
+} tsw_search_t;
+
+enum {
+    TSW_SEARCH_SWEPT = 4096,  /* without `search`, so many configs are all built */
+    TSW_SEARCH_BUILDS = 512,  /* and of more than that so many */
+    TSW_SEARCH_PER_GENERATION = 64
+};
+
+/* The file of a snapshot in which rank 0 notes what older sweeps suggest: lines of pack, variant,
+ * arch, shape and config with tabs between them, the best of each shape first. */
+#define TSW_JOB_SEEDS "search/seeds"
+
 typedef struct {
     char *name;
     tsw_purpose_t purpose;
@@ -75,6 +94,7 @@ typedef struct {
     tsw_job_entry_t *entries;
     size_t entry_count;
     tsw_policy_t policy;
+    tsw_search_t search;
     double compile_cpu_s; /* CPU time of one config's build per arch */
     double budget_s;      /* of the whole run; 0: none */
     tsw_pack_t **packs;   /* each once */
@@ -96,6 +116,9 @@ void tsw_job_free(tsw_job_t *job);
 /* Where a snapshot keeps the numbers of a dataset fill as raw little-endian bytes, once rank 0 has
  * read them: "data/<pack>/<file>:<dataset>". Heap, or NULL. */
 char *tsw_job_data_name(const tsw_pack_t *pack, const tsw_fill_t *fill);
+
+/* True when a space of so many configs is searched, not swept. */
+bool tsw_job_searches(const tsw_job_t *job, size_t config_count);
 
 const char *tsw_purpose_name(tsw_purpose_t purpose);
 const char *tsw_protocol_name(tsw_protocol_t protocol);

@@ -434,6 +434,20 @@ static const tsw_field_t limits_fields[] = {
 static const tsw_map_t limits_map = {.title = "limits", FIELDS(limits_fields)};
 static const tsw_type_t limits_type = {.kind = TSW_TYPE_MAP, .label = "a map", .map = &limits_map};
 
+static const tsw_type_t builds_type = {
+    .kind = TSW_TYPE_INT, .label = "a whole number", .bounded = true, .min = 2, .max = 1000000};
+static const tsw_field_t search_fields[] = {
+    {"builds", &builds_type, false, "512",
+     "configs that are built at most, for each pack, dtype, flags, static dims and arch; a space "
+     "that is no larger is swept whole"},
+    {"per_generation", &builds_type, false, "64", "of them, chosen at a time"},
+    {"seed_from", &texts_type, false, "[]",
+     "runs or sweeps, relative to the job file, whose best configs on the nearest shapes are tried "
+     "first"},
+};
+static const tsw_map_t search_map = {.title = "search", FIELDS(search_fields)};
+static const tsw_type_t search_type = {.kind = TSW_TYPE_MAP, .label = "a map", .map = &search_map};
+
 static const tsw_field_t job_fields[] = {
     {"name", &text_type, true, NULL, "name of the job in reports"},
     {"purpose", &purpose_type, false, "release",
@@ -446,6 +460,9 @@ static const tsw_field_t job_fields[] = {
     {"packs", &entries_type, true, NULL, "what to run"},
     {"measure", &measure_type, false, "{}", "how to measure"},
     {"limits", &limits_type, false, "{}", "budgets"},
+    {"search", &search_type, false, NULL,
+     "research only: build some of a space, not all; without it a space of more than 4096 configs "
+     "is searched as by `{}`"},
 };
 static const tsw_map_t job_map = {.title = "job.yaml", FIELDS(job_fields)};
 

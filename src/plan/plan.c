@@ -16,7 +16,7 @@ void tsw_plan_free(tsw_plan_t *plan)
 {
     if (plan == NULL)
         return;
-    for (size_t i = 0; i < plan->variant_count; i++) {
+    for (size_t i = 0; plan->whole == NULL && i < plan->variant_count; i++) {
         for (size_t a = 0; a < TSW_PLAN_ARCH_MAX; a++)
             tsw_space_fini(&plan->variants[i].spaces[a]);
         tsw_free(plan->variants[i].configs);
@@ -24,9 +24,11 @@ void tsw_plan_free(tsw_plan_t *plan)
     }
     for (size_t i = 0; i < plan->cell_count; i++)
         tsw_plan_cell_fini(&plan->cells[i]);
-    tsw_free(plan->inputs);
-    tsw_free(plan->variants);
-    tsw_free(plan->builds);
+    if (plan->whole == NULL) {
+        tsw_free(plan->inputs);
+        tsw_free(plan->variants);
+        tsw_free(plan->builds);
+    }
     tsw_free(plan->cells);
     tsw_free(plan);
 }

@@ -49,10 +49,14 @@ typedef struct {
     double cost_ns;      /* expected device time, for order and progress */
     char *skip_reason;   /* "empty", "no f16..": never leased; NULL: live */
     bool compile_only;
+    bool is_searched;        /* too many configs for the job's budget: some are chosen */
+    tsw_coverage_t coverage; /* of a generation's cell; zero: all configs */
+    tsw_key_t whole_key;     /* the key of the cell with all its configs */
     tsw_filter_report_t report; /* shape filters */
 } tsw_cell_t;
 
-typedef struct {
+typedef struct tsw_plan tsw_plan_t;
+struct tsw_plan {
     const tsw_job_t *job; /* borrowed */
     tsw_plan_variant_t *variants;
     size_t variant_count;
@@ -64,7 +68,8 @@ typedef struct {
     tsw_key_t key; /* digest of all that makes results: equal on every rank and for a resume, and
                       for any order of the entries of a job */
     char *inputs;  /* what the key says, as text to compare: record/inputs.h */
-} tsw_plan_t;
+    const tsw_plan_t *whole; /* of a generation: the plan whose variants and builds these are */
+};
 
 /* TSW_ERR_INPUT with the place in the job file: a space too large (with the counts of the filters),
  * a shape that is negative, or with a buffer over 64 bits or over the pack's largest element count,
@@ -72,6 +77,26 @@ typedef struct {
  * whose dtype the arch lacks. The same cell twice is planned once, with the larger weight. */
 tsw_status_t tsw_plan_make(const tsw_job_t *job, tsw_plan_t **plan_p, tsw_err_t *err);
 void tsw_plan_free(tsw_plan_t *plan);
+
+/* ---- generations of a search ---- */
+
+/* True when a cell of the plan has more configs than its job may build. */
+bool tsw_plan_is_searched(const tsw_plan_t *plan);
+
+/* What a generation measures in one cell of the whole plan. */
+typedef struct {
+    uint32_t cell;           /* of the whole plan */
+    const uint32_t *configs; /* of the variant, in any order; the baseline is always in */
+    size_t count;
+    tsw_coverage_t coverage;
+} tsw_plan_choice_t;
+
+/* The plan of one generation: a cell for each choice and, if with_rest, the cells of the whole plan
+ * that are not searched. Variants and builds, and so their ids, are those of whole, which must
+ * outlive it; configs keep the order of the whole cell. */
+tsw_status_t tsw_plan_make_generation(const tsw_plan_t *whole, const tsw_plan_choice_t *choices,
+                                      size_t choice_count, bool with_rest, tsw_plan_t **plan_p,
+                                      tsw_err_t *err);
 
 /* A share of a job's cells, for jobs that run apart and are merged afterwards. */
 typedef struct {

@@ -153,6 +153,7 @@ static tsw_status_t decide(tsw_plan_maker_t *m, const problem_t *problem, tsw_ce
     if (problem->empty)
         return skip(m, cell, "empty");
     tsw_status_t status = choose_configs(m, cell);
+    cell->is_searched = tsw_job_searches(m->job, space->count);
     if (status == TSW_OK && !cell->compile_only)
         cell->cost_ns = tsw_plan_cost_cell_ns(arch, variant->id.dtype, &m->job->policy, cell->flops,
                                               cell->bytes, cell->config_count);
@@ -173,6 +174,7 @@ static tsw_status_t key_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
     for (size_t i = 0; i < cell->config_count; i++)
         tsw_plan_hash_key(hash, variant->configs[cell->configs[i]].key);
     cell->key = tsw_hash_key(hash);
+    cell->whole_key = cell->key;
     tsw_hash_free(hash);
     return TSW_OK;
 }

@@ -67,6 +67,23 @@ static void add_policy(lines_t *lines, const tsw_policy_t *policy)
     add_number(lines, "limits.cell", policy->cell_budget_s);
 }
 
+/* What the choices of a search depend on besides results. */
+static void add_search(lines_t *lines, const tsw_plan_t *plan)
+{
+    const tsw_search_t *search = &plan->job->search;
+    const tsw_fileset_item_t *seeds = tsw_fileset_find(&plan->job->snapshot, TSW_JOB_SEEDS);
+    if (!tsw_plan_is_searched(plan))
+        return;
+    add_number(lines, "search.builds", search->builds);
+    add_number(lines, "search.per_generation", search->per_generation);
+    if (seeds == NULL)
+        return;
+    tsw_buf_t line = TSW_BUF_INIT;
+    tsw_buf_append_text(&line, "search.seed_from: ");
+    append_short(&line, tsw_key_of(seeds->bytes, seeds->size));
+    add_line(lines, &line);
+}
+
 static void add_archs(lines_t *lines, const tsw_job_t *job)
 {
     for (size_t a = 0; a < job->arch_count; a++) {
@@ -196,6 +213,7 @@ tsw_status_t tsw_plan_inputs_make(const tsw_plan_t *plan, char **inputs_p, tsw_e
     const tsw_job_t *job = plan->job;
     add_text(&lines, "purpose", tsw_purpose_name(job->purpose));
     add_policy(&lines, &job->policy);
+    add_search(&lines, plan);
     add_archs(&lines, job);
     add_pack_files(&lines, &job->snapshot);
     for (uint32_t v = 0; v < plan->variant_count; v++) {

@@ -1,10 +1,11 @@
 #include "plan/plan.h"
 
-/* A result is final when it is complete and no config is to be tried again. */
+/* A result is final when it is complete and no config is to be tried again. That of a search is
+ * final once it is complete: later generations were chosen by it. */
 static bool is_final(const tsw_cell_result_t *result)
 {
-    if (!result->complete)
-        return false;
+    if (!result->complete || result->coverage.generation > 0)
+        return result->complete != 0;
     for (size_t i = 0; i < result->record_count; i++) {
         if (tsw_outcome_again(result->records[i].outcome))
             return false;

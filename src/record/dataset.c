@@ -247,6 +247,17 @@ static void hash_record(tsw_hash_t *hash, const tsw_record_t *record, const char
         hash_sample(hash, &record->samples[i]);
 }
 
+/* What is no search has the digest that it always had. */
+static void hash_coverage(tsw_hash_t *hash, const tsw_coverage_t *coverage)
+{
+    if (coverage->generation == 0)
+        return;
+    tsw_hash_i64(hash, coverage->generation);
+    tsw_hash_i64(hash, coverage->space_configs);
+    tsw_hash_i64(hash, coverage->built_configs);
+    tsw_hash_text(hash, coverage->untried);
+}
+
 static void hash_cell(tsw_hash_t *hash, const tsw_cell_result_t *cell)
 {
     hash_key(hash, cell->key);
@@ -261,6 +272,7 @@ static void hash_cell(tsw_hash_t *hash, const tsw_cell_result_t *cell)
     tsw_hash_i64(hash, cell->cache_mode);
     tsw_hash_i64(hash, cell->complete);
     tsw_hash_i64(hash, cell->pick);
+    hash_coverage(hash, &cell->coverage);
     tsw_hash_text(hash, cell->gpu.name);
     tsw_hash_i64(hash, (int64_t)cell->gpu.l2_bytes);
     tsw_hash_i64(hash, (int64_t)cell->record_count);

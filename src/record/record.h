@@ -154,6 +154,16 @@ typedef struct {
     char unreadable[128];            /* what NVML does not tell, and why; "" when it tells all */
 } tsw_gpu_t;
 
+#define TSW_UNTRIED_MAX 192
+
+/* How much of a space that was searched, not swept, a cell stands for. All zero: the whole space. */
+typedef struct {
+    uint32_t generation;           /* of the search, from 1 on; the highest of a shape decides */
+    uint32_t space_configs;        /* in the space of its variant and arch */
+    uint32_t built_configs;        /* of them, built up to this generation */
+    char untried[TSW_UNTRIED_MAX]; /* "TILE_M=512 occupancy=16,32": values never tried; cut */
+} tsw_coverage_t;
+
 /* All results of one cell on one GPU. */
 typedef struct {
     tsw_key_t key;
@@ -168,6 +178,7 @@ typedef struct {
     uint8_t cache_mode; /* tsw_cache_state_t of the rounds that decide */
     uint32_t attempt;   /* of the run */
     uint8_t complete;   /* every config has its final outcome */
+    tsw_coverage_t coverage;
     int32_t rank;
     char node[TSW_NAME_SIZE];
     tsw_gpu_t gpu;

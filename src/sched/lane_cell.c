@@ -48,6 +48,7 @@ static tsw_status_t describe_cell(const tsw_plan_t *plan, const tsw_cell_t *plan
     result->flops = planned->flops;
     result->bytes = planned->bytes;
     result->cache_mode = (uint8_t)plan->job->policy.cache;
+    result->coverage = planned->coverage;
     return ok ? TSW_OK : tsw_err_nomem(err);
 }
 

@@ -149,6 +149,7 @@ static tsw_status_t add_cell(flatten_t *flat, const tsw_cell_result_t *cell, tsw
         .complete = cell->complete != 0,
         .cache_mode = cell->cache_mode,
         .pick = cell->pick,
+        .coverage = cell->coverage,
         .weight = cell->weight,
         .flops = cell->flops,
         .bytes = cell->bytes,

@@ -13,6 +13,11 @@
         .name = (_name), .type = TSW_COLUMN_##_type, .offset = offsetof(_row, _field),             \
         .unit = (_unit), .is_optional = true                                                       \
     }
+#define OPTIONAL_TEXT(_row, _name, _field)                                                         \
+    {                                                                                              \
+        .name = (_name), .type = TSW_COLUMN_TEXT, .offset = offsetof(_row, _field),                \
+        .size = sizeof(((_row *)0)->_field), .is_optional = true                                   \
+    }
 #define TEXT(_row, _name, _field)                                                                  \
     {                                                                                              \
         .name = (_name), .type = TSW_COLUMN_TEXT, .offset = offsetof(_row, _field),                \
@@ -86,6 +91,10 @@ static const tsw_column_t cells_columns[] = {
      .offset = offsetof(tsw_cell_row_t, pick),
      .is_optional = true,
      .fill = 0xff}, /* -1 */
+    OPTIONAL(tsw_cell_row_t, "generation", coverage.generation, U32, NULL),
+    OPTIONAL(tsw_cell_row_t, "space_configs", coverage.space_configs, U32, NULL),
+    OPTIONAL(tsw_cell_row_t, "built_configs", coverage.built_configs, U32, NULL),
+    OPTIONAL_TEXT(tsw_cell_row_t, "untried", coverage.untried),
     COLUMN(tsw_cell_row_t, "weight", weight, F64, NULL),
     COLUMN(tsw_cell_row_t, "flops", flops, F64, "flop"),
     COLUMN(tsw_cell_row_t, "bytes", bytes, F64, "byte"),

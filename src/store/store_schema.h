@@ -64,6 +64,7 @@ typedef struct {
     uint8_t complete;
     uint8_t cache_mode;
     int32_t pick;
+    tsw_coverage_t coverage;
     double weight;
     double flops, bytes;
     uint64_t peak_memory_bytes;

@@ -109,6 +109,8 @@ static void take_head(const tsw_tables_t *tables, const tsw_cell_row_t *row,
     cell->bytes = row->bytes;
     cell->cache_mode = row->cache_mode;
     cell->pick = row->pick;
+    cell->coverage = row->coverage;
+    cell->coverage.untried[sizeof(cell->coverage.untried) - 1] = '\0';
     cell->attempt = row->attempt;
     cell->complete = row->complete;
     cell->rank = row->rank;

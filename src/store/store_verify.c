@@ -62,6 +62,9 @@ static void check_cell(const tsw_tables_t *tables, size_t index, tsw_faults_t *f
     check_id(faults, "cells", index, "node", cell->node, tables->nodes.count);
     if (cell->complete > 1)
         tsw_fault(faults, "/cells[%zu]: complete is %u", index, cell->complete);
+    if (cell->coverage.built_configs > cell->coverage.space_configs)
+        tsw_fault(faults, "/cells[%zu]: %u configs built of %u", index,
+                  cell->coverage.built_configs, cell->coverage.space_configs);
     if (cell->pick < -1 || (cell->pick > 0 && (uint32_t)cell->pick >= cell->n_records))
         tsw_fault(faults, "/cells[%zu]: pick is %d of %llu configs", index, cell->pick,
                   (unsigned long long)cell->n_records);

@@ -251,6 +251,10 @@ static void put_head(tsw_buf_t *out, const tsw_cell_result_t *result)
     tsw_put_text(out, result->node);
     tsw_put_gpu(out, &result->gpu);
     tsw_put_i64(out, result->pick);
+    tsw_put_u32(out, result->coverage.generation);
+    tsw_put_u32(out, result->coverage.space_configs);
+    tsw_put_u32(out, result->coverage.built_configs);
+    tsw_put_text(out, result->coverage.untried);
     tsw_put_u64(out, result->peak_memory_bytes);
     tsw_put_u64(out, result->start_wall_ns);
     tsw_put_u64(out, result->wall_ns);
@@ -286,6 +290,10 @@ static void get_head(tsw_reader_t *in, tsw_cell_result_t *result)
     tsw_get_text_into(in, result->node, sizeof(result->node));
     tsw_get_gpu(in, &result->gpu);
     result->pick = get_i32(in);
+    result->coverage.generation = tsw_get_u32(in);
+    result->coverage.space_configs = tsw_get_u32(in);
+    result->coverage.built_configs = tsw_get_u32(in);
+    tsw_get_text_into(in, result->coverage.untried, sizeof(result->coverage.untried));
     result->peak_memory_bytes = tsw_get_u64(in);
     result->start_wall_ns = tsw_get_u64(in);
     result->wall_ns = tsw_get_u64(in);
