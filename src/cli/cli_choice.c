@@ -6,6 +6,7 @@
 #include "cli/cli_input.h"
 #include "cli/cli_roof.h"
 #include "pack/arch.h"
+#include "record/coverage.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -242,7 +243,7 @@ tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduct
                                   tsw_err_t *err)
 {
     tsw_buf_append_text(out, tsw_cli_mark(dataset->meta.mode));
-    tsw_status_t status = TSW_OK;
+    tsw_status_t status = tsw_coverage_print(dataset, out, err);
     for (size_t i = 0; status == TSW_OK && i < reduction->group_count; i++)
         status = print_group(dataset, &reduction->groups[i], &verdicts->items[i], out, err);
     for (size_t i = 0; i < reduction->cell_count; i++)

@@ -125,6 +125,7 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args
     if (status == TSW_OK && tsw_comm_rank(comm) == 0 && args->protocol != NULL)
         status = tsw_job_override_protocol(&snapshot, args->protocol, err);
     status = tsw_comm_agree(comm, status, err);
+    args->run.job_path = job_path;
     if (status == TSW_OK) {
         status = tsw_run(comm, &snapshot, &args->run, summary, err);
         status = tsw_comm_agree(comm, status, err);

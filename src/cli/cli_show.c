@@ -6,6 +6,7 @@
 #include "cli/cli_input.h"
 #include "cli/cli_usage.h"
 #include "pack/arch.h"
+#include "record/coverage.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -135,8 +136,11 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
     }
     if (format == TSW_FORMAT_TEXT) /* files carry the mode in a column */
         tsw_buf_append_text(&out, tsw_cli_mark(dataset->meta.mode));
-    tsw_status_t status = tsw_grid_render(&grid, format, &out, err);
-    if (format == TSW_FORMAT_TEXT)
+    tsw_status_t status =
+        format == TSW_FORMAT_TEXT ? tsw_coverage_print(dataset, &out, err) : TSW_OK;
+    if (status == TSW_OK)
+        status = tsw_grid_render(&grid, format, &out, err);
+    if (status == TSW_OK && format == TSW_FORMAT_TEXT)
         tsw_cli_usage_print(dataset, &out);
     if (status == TSW_OK)
         fputs(tsw_buf_text(&out), stdout);

@@ -76,8 +76,8 @@ typedef struct {
 } tsw_search_t;
 
 enum {
-    TSW_SEARCH_SWEPT = 4096,  /* without `search`, so many configs are all built */
-    TSW_SEARCH_BUILDS = 512,  /* and of more than that so many */
+    TSW_SEARCH_SWEPT = 4096, /* without `search`, so many configs are all built */
+    TSW_SEARCH_BUILDS = 512, /* and of more than that so many */
     TSW_SEARCH_PER_GENERATION = 64
 };
 

@@ -49,9 +49,9 @@ typedef struct {
     double cost_ns;      /* expected device time, for order and progress */
     char *skip_reason;   /* "empty", "no f16..": never leased; NULL: live */
     bool compile_only;
-    bool is_searched;        /* too many configs for the job's budget: some are chosen */
-    tsw_coverage_t coverage; /* of a generation's cell; zero: all configs */
-    tsw_key_t whole_key;     /* the key of the cell with all its configs */
+    bool is_searched;           /* too many configs for the job's budget: some are chosen */
+    tsw_coverage_t coverage;    /* of a generation's cell; zero: all configs */
+    tsw_key_t whole_key;        /* the key of the cell with all its configs */
     tsw_filter_report_t report; /* shape filters */
 } tsw_cell_t;
 

@@ -32,6 +32,9 @@ static void print_space(const tsw_plan_t *plan, const tsw_plan_variant_t *varian
                                                                 : ": ");
         print_removals(&space->report, ", ", out);
     }
+    if (tsw_job_searches(plan->job, space->count))
+        tsw_buf_printf(out, "; searched: at most %u are built, %u at a time",
+                       plan->job->search.builds, plan->job->search.per_generation);
     tsw_buf_append_text(out, "\n");
 }
 

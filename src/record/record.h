@@ -156,7 +156,8 @@ typedef struct {
 
 #define TSW_UNTRIED_MAX 192
 
-/* How much of a space that was searched, not swept, a cell stands for. All zero: the whole space. */
+/* How much of a space that was searched, not swept, a cell stands for. All zero: the whole space.
+ */
 typedef struct {
     uint32_t generation;           /* of the search, from 1 on; the highest of a shape decides */
     uint32_t space_configs;        /* in the space of its variant and arch */

@@ -1,6 +1,7 @@
 #include "reduce/reduce.h"
 
 #include "base/mem.h"
+#include "record/coverage.h"
 #include "reduce/reduce_cell.h"
 #include "reduce/reduce_gain.h"
 #include "reduce/reduce_portfolio.h"
@@ -406,6 +407,8 @@ static tsw_status_t reduce_cells(tsw_reduction_t *r, const tsw_dataset_t *datase
     if (r->cells == NULL)
         return tsw_err_nomem(err);
     for (size_t i = 0; i < dataset->cell_count; i++) {
+        if (tsw_coverage_is_superseded(dataset, i))
+            continue;
         if (!dataset->cells[i].complete) {
             r->incomplete_count++;
             continue;

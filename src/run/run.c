@@ -45,8 +45,9 @@ static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
         tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
         tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_lock_clocks,
         tsw_run_tally_init,      tsw_run_open_folder,    tsw_run_share_attempt,
-        tsw_run_open_segments,   tsw_run_store_kept,     tsw_run_store_skipped,
-        tsw_run_builds_init,     tsw_run_lane_init,      tsw_run_coord_init,
+        tsw_run_open_segments,   tsw_run_store_kept,     tsw_run_first_generation,
+        tsw_run_store_skipped,   tsw_run_builds_init,    tsw_run_lane_init,
+        tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
@@ -87,7 +88,10 @@ static void run_fini(tsw_run_t *run)
     tsw_free(run->retired);
     tsw_run_tally_fini(run);
     tsw_free(run->done);
-    tsw_plan_free(run->plan);
+    tsw_search_run_free(run->search);
+    if (run->plan != run->whole)
+        tsw_plan_free(run->plan);
+    tsw_plan_free(run->whole);
     tsw_job_free(run->job);
 }
 
@@ -110,6 +114,8 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     tsw_status_t status = prepare(run, e);
     if (status == TSW_OK) {
         status = tsw_run_loop(run, e);
+        if (!run->broken)
+            status = tsw_run_other_generations(run, status, e);
         if (run->broken)
             end_broken(run);
         status = tsw_run_finish(run, status, summary_p, e);

@@ -11,6 +11,7 @@
 
 typedef struct {
     const char *run_dir;
+    const char *job_path; /* what paths of the job file are relative to */
     /* "auto", "cuda", "replay:FILE", "sim:h200,a100" (dealt over ranks; each is a GPU of its own,
      * with its own small effects, unless a number says which: "sim:h200@0") */
     const char *device;

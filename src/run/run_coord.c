@@ -6,6 +6,16 @@
 #include <stdio.h>
 #include <string.h>
 
+/* True when an earlier generation has made it, for all archs. */
+static bool is_here(const tsw_run_t *run, const tsw_build_t *build)
+{
+    for (uint32_t i = 0; i < run->job->arch_count; i++) {
+        if ((build->arch_mask >> i & 1) != 0 && tsw_run_artifact(run, build->id, i) == NULL)
+            return false;
+    }
+    return build->arch_mask != 0;
+}
+
 tsw_status_t tsw_run_coord_init(tsw_run_t *run, tsw_err_t *err)
 {
     if (run->rank != 0)
@@ -18,10 +28,17 @@ tsw_status_t tsw_run_coord_init(tsw_run_t *run, tsw_err_t *err)
         ranks[i].node = tsw_run_node_of(run, i);
         ranks[i].build_slots = tsw_run_slots_of(run, i);
     }
+    for (size_t i = 0; i < run->retired_count; i++) /* in an earlier generation */
+        ranks[run->retired[i].rank].arch_index = -1;
     tsw_status_t status =
         tsw_coord_new(run->plan, run->done, ranks, (size_t)run->size, &run->coord, err);
     tsw_free(ranks);
-    run->retired = tsw_calloc((size_t)run->size, sizeof(*run->retired));
+    for (uint32_t i = 0; status == TSW_OK && i < run->plan->build_count; i++) {
+        if (is_here(run, &run->plan->builds[i]))
+            tsw_coord_build_known(run->coord, i);
+    }
+    if (run->retired == NULL)
+        run->retired = tsw_calloc((size_t)run->size, sizeof(*run->retired));
     if (status == TSW_OK && run->retired == NULL)
         status = tsw_err_nomem(err);
     return status;

@@ -54,7 +54,7 @@ static void count_cell(const tsw_cell_result_t *cell, tsw_run_summary_t *summary
 
 static void count_plan(const tsw_run_t *run, tsw_run_summary_t *summary)
 {
-    tsw_coord_progress_t progress = tsw_coord_progress(run->coord);
+    tsw_coord_progress_t progress = tsw_run_total_progress(run);
     summary->cells = progress.cells_total;
     summary->builds = progress.builds_total;
     summary->cells_left = progress.cells_total - progress.cells_done - progress.cells_skipped;

@@ -72,6 +72,8 @@ tsw_status_t tsw_run_read_fills(tsw_run_t *run, tsw_err_t *err)
                 tsw_err_wrap(err, "pack %s", pack->name);
         }
     }
+    if (status == TSW_OK)
+        status = tsw_run_read_seeds(run, &job->search, &job->snapshot, err);
     if (job != NULL) { /* it borrowed the snapshot to be understood */
         *run->snapshot = job->snapshot;
         job->snapshot = (tsw_fileset_t)TSW_FILESET_INIT;

@@ -50,6 +50,9 @@ static tsw_status_t write_inputs(const tsw_run_t *run, tsw_err_t *err)
         status = write_in(dir, "job.yaml", job->bytes, job->size, err);
     if (status == TSW_OK)
         status = tsw_run_write_packs(run, err);
+    const tsw_fileset_item_t *seeds = tsw_fileset_find(&run->job->snapshot, TSW_JOB_SEEDS);
+    if (status == TSW_OK && seeds != NULL)
+        status = write_in(dir, "seeds.txt", seeds->bytes, seeds->size, err);
     tsw_buf_t json = TSW_BUF_INIT;
     tsw_plan_json(run->plan, &json);
     if (status == TSW_OK && !tsw_buf_ok(&json))

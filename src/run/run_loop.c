@@ -169,9 +169,11 @@ static void leave(tsw_run_t *run)
 {
     if (run->bye_sent || !(run->stopped || run->draining) || !tsw_lane_is_idle(run->lane))
         return;
-    tsw_run_worker_kill(run);
+    bool stays = tsw_run_searches(run) && !run->draining && run->worker.child != NULL;
+    if (!stays) /* else for the next generation */
+        tsw_run_worker_kill(run);
     tsw_run_builds_stop(run);
-    if (tsw_loop_children(run->loop) > 0)
+    if (tsw_loop_children(run->loop) > (stays ? 1 : 0))
         return;
     tsw_run_seal(run);
     run->bye_sent = true;

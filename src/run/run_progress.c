@@ -26,7 +26,7 @@ typedef struct {
 
 static view_t look(const tsw_run_t *run)
 {
-    view_t view = {.coord = tsw_coord_progress(run->coord)};
+    view_t view = {.coord = tsw_run_total_progress(run)};
     view.cells_todo = view.coord.cells_total - view.coord.cells_skipped;
     view.elapsed_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
     view.tally = tsw_run_tally_all(run);
@@ -90,7 +90,8 @@ void tsw_run_progress_start(tsw_run_t *run)
 {
     tsw_run_progress_t *progress = &run->progress;
     uint64_t now = tsw_clock_now_ns();
-    progress->start_ns = now;
+    if (progress->start_ns == 0) /* else: of an earlier generation */
+        progress->start_ns = now;
     progress->next_status_ns = now;
     progress->share_before = look(run).share;
     progress->bar = run->options->progress && can_draw();

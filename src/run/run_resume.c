@@ -132,6 +132,12 @@ static void mark_skipped(const tsw_plan_t *plan, const tsw_dataset_t *before, bo
     }
 }
 
+void tsw_run_mark_done(tsw_run_t *run, const tsw_dataset_t *before)
+{
+    tsw_plan_resume(run->plan, before, run->done);
+    mark_skipped(run->plan, before, run->done);
+}
+
 /* The key of a cell does not tell whether it is compiled only. */
 static bool is_of_kind(const tsw_cell_t *cell, const tsw_cell_result_t *result)
 {
@@ -209,8 +215,7 @@ tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_
     size_t count = tsw_run_resume_compare(run, before, &differences);
     if (!tsw_buf_ok(&differences))
         status = tsw_err_nomem(err);
-    tsw_plan_resume(run->plan, before, run->done);
-    mark_skipped(run->plan, before, run->done);
+    tsw_run_mark_done(run, before);
     run->meta.edition = before->meta.edition;
     if (status == TSW_OK && count > 0)
         status = accept(run, before, tsw_buf_text(&differences), err);

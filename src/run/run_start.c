@@ -30,9 +30,10 @@ tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err)
     if (run->job->arch_count > TSW_MSG_ARCH_MAX)
         return tsw_err_set(err, TSW_ERR_INPUT, "%zu archs in one job; at most %d",
                            run->job->arch_count, TSW_MSG_ARCH_MAX);
-    tsw_status_t status = tsw_plan_make(run->job, &run->plan, err);
+    tsw_status_t status = tsw_plan_make(run->job, &run->whole, err);
     if (status == TSW_OK)
-        status = tsw_plan_keep_part(run->plan, run->options->part, err);
+        status = tsw_plan_keep_part(run->whole, run->options->part, err);
+    run->plan = run->whole;
     return status;
 }
 

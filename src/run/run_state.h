@@ -10,6 +10,7 @@
 #include "run/run.h"
 #include "sched/coord.h"
 #include "sched/lane.h"
+#include "search/search_run.h"
 #include "store/store.h"
 #include "wire/rank_msg.h"
 #include "base/file.h"
@@ -104,7 +105,11 @@ typedef struct {
     tsw_fileset_t *snapshot; /* the caller's, until the job has it */
 
     tsw_job_t *job;
-    tsw_plan_t *plan;
+    tsw_plan_t *whole;            /* all that the job asks for */
+    tsw_plan_t *plan;             /* what is done now: whole, or one generation of it */
+    tsw_search_run_t *search;     /* rank 0 of a search */
+    uint32_t generation;          /* from 1 on; 0: no search */
+    tsw_coord_progress_t earlier; /* rank 0: of the generations before */
     tsw_toolchain_t toolchain;
     tsw_cache_t *cache;   /* NULL: none */
     char *toolchain_text; /* what the records say */
@@ -194,6 +199,25 @@ tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_store_kept(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_store_skipped(tsw_run_t *run, tsw_err_t *err);
+/* Sets done: the cells of the plan that are in the dataset. */
+void tsw_run_mark_done(tsw_run_t *run, const tsw_dataset_t *dataset);
+
+/* ---- run_seeds.c: rank 0 ---- */
+/* What older sweeps suggest to a search, into a snapshot. */
+tsw_status_t tsw_run_read_seeds(const tsw_run_t *run, const tsw_search_t *search,
+                                tsw_fileset_t *snapshot, tsw_err_t *err);
+
+/* ---- run_search.c ---- */
+bool tsw_run_searches(const tsw_run_t *run);
+/* Collective. The next generation becomes the plan, for the first time or after a loop; *more_p
+ * false: there is none. */
+tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *err);
+/* The stage of prepare: the first generation. Nothing to do without a search. */
+tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err);
+/* After the loop of a generation: all others, one after the other. */
+tsw_status_t tsw_run_other_generations(tsw_run_t *run, tsw_status_t status, tsw_err_t *err);
+/* Of all generations so far. */
+tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run);
 
 /* ---- run_resume.c: rank 0 ---- */
 /* Reads what earlier attempts left in the folder; see the next. */
@@ -293,6 +317,8 @@ tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell);
 tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err);
 void tsw_run_tally_fini(tsw_run_t *run);
 /* What earlier attempts left of the cells that are done. */
+/* Counts the cells of the plan among what is to do. */
+void tsw_run_tally_plan(tsw_run_t *run);
 void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before);
 void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg);
 void tsw_run_tally_add(tsw_run_tally_t *sum, const tsw_run_tally_t *tally);

@@ -15,7 +15,7 @@ static void put_real(tsw_buf_t *json, const char *name, double value, const char
 
 static void put_cells(tsw_buf_t *json, const tsw_run_t *run, const tsw_run_tally_t *tally)
 {
-    tsw_coord_progress_t coord = tsw_coord_progress(run->coord);
+    tsw_coord_progress_t coord = tsw_run_total_progress(run);
     size_t configs = 0;
     for (size_t i = 0; i < run->job->arch_count; i++)
         configs += run->archs[i].configs;
@@ -94,6 +94,8 @@ static void put_all(tsw_buf_t *json, const tsw_run_t *run, const tsw_run_status_
     tsw_buf_printf(json, "{\n  \"state\": \"%s\",\n  \"attempt\": %u,\n  \"ranks\": %d,\n",
                    status->state, run->attempt, run->size);
     tsw_buf_printf(json, "  \"mode\": \"%s\",\n", run->meta.mode);
+    if (run->generation > 0)
+        tsw_buf_printf(json, "  \"generation\": %u,\n", run->generation);
     put_cells(json, run, &tally);
     put_archs(json, run);
     put_nodes(json, run);

@@ -21,6 +21,13 @@ tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err)
         return tsw_err_nomem(err);
     for (int r = 0; r < run->size; r++)
         run->members[r].node = tsw_run_node_of(run, r);
+    if (!tsw_run_searches(run)) /* else one generation after the other */
+        tsw_run_tally_plan(run);
+    return TSW_OK;
+}
+
+void tsw_run_tally_plan(tsw_run_t *run)
+{
     for (size_t i = 0; i < run->plan->cell_count; i++) {
         const tsw_cell_t *cell = &run->plan->cells[i];
         if (cell->skip_reason != NULL)
@@ -28,7 +35,6 @@ tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err)
         run->archs[cell->arch_index].cells++;
         run->archs[cell->arch_index].configs += cell->config_count;
     }
-    return TSW_OK;
 }
 
 void tsw_run_tally_fini(tsw_run_t *run)

@@ -78,6 +78,12 @@ static void strand(tsw_coord_t *coord, uint32_t g)
     }
 }
 
+void tsw_coord_build_known(tsw_coord_t *coord, uint32_t build)
+{
+    TSW_ASSERT(!coord->started && build < coord->plan->build_count);
+    coord->builds[build].state = TSW_COORD_BUILD_DONE;
+}
+
 tsw_status_t tsw_coord_start(tsw_coord_t *coord, tsw_coord_actions_t *out, tsw_err_t *err)
 {
     if (coord->started)
@@ -87,7 +93,8 @@ tsw_status_t tsw_coord_start(tsw_coord_t *coord, tsw_coord_actions_t *out, tsw_e
     for (uint32_t g = 0; g < coord->shared; g++)
         strand(coord, g);
     for (size_t i = 0; i < coord->plan->build_count; i++)
-        coord->progress.builds_total += coord->builds[i].needers > 0;
+        coord->progress.builds_total +=
+            coord->builds[i].needers > 0 && coord->builds[i].state != TSW_COORD_BUILD_DONE;
     for (size_t r = 0; r < coord->rank_count; r++)
         tsw_coord_offer_builder(coord, (uint32_t)r);
     return end_event(coord, err);

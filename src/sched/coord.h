@@ -67,6 +67,9 @@ tsw_status_t tsw_coord_new(const tsw_plan_t *plan, const bool *done, const tsw_c
                            size_t rank_count, tsw_coord_t **coord_p, tsw_err_t *err);
 void tsw_coord_free(tsw_coord_t *coord);
 
+/* Before the start: the artifacts of a build are at rank 0 already; it only travels. */
+void tsw_coord_build_known(tsw_coord_t *coord, uint32_t build);
+
 /* Events. Actions are appended to out. TSW_ERR_BUG: an event that cannot be (a result of a cell
  * that this rank does not hold); nothing has changed. TSW_ERR_NOMEM: the run must end, only
  * tsw_coord_free is allowed then. After FINISHED late wishes and builds are accepted and lead to

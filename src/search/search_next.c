@@ -134,8 +134,7 @@ static tsw_status_t descend_all(work_t *w, tsw_err_t *err)
     size_t *best_count = tsw_calloc(state->view_count + 1, sizeof(*best_count));
     tsw_status_t status = best != NULL && best_count != NULL ? TSW_OK : tsw_err_nomem(err);
     for (size_t v = 0; status == TSW_OK && v < state->view_count; v++)
-        best_count[v] =
-            tsw_search_best(state->grid, &state->views[v], PARENTS, best + v * PARENTS);
+        best_count[v] = tsw_search_best(state->grid, &state->views[v], PARENTS, best + v * PARENTS);
     if (status == TSW_OK)
         descend(w, best, best_count);
     tsw_free(best);
@@ -155,8 +154,8 @@ typedef struct {
 static void fill_gap(const work_t *w, gaps_t *gaps, uint32_t point)
 {
     for (size_t axis = 0; axis < w->grid->axis_count; axis++) {
-        bool *missing =
-            &gaps->missing[gaps->offset[axis] + w->grid->levels[point * w->grid->axis_count + axis]];
+        bool *missing = &gaps->missing[gaps->offset[axis] +
+                                       w->grid->levels[point * w->grid->axis_count + axis]];
         gaps->count -= *missing;
         *missing = false;
     }
@@ -183,8 +182,8 @@ static size_t gaps_of(const work_t *w, const gaps_t *gaps, uint32_t point)
 {
     size_t count = 0;
     for (size_t axis = 0; axis < w->grid->axis_count; axis++)
-        count += gaps->missing[gaps->offset[axis] +
-                               w->grid->levels[point * w->grid->axis_count + axis]];
+        count +=
+            gaps->missing[gaps->offset[axis] + w->grid->levels[point * w->grid->axis_count + axis]];
     return count;
 }
 

@@ -206,8 +206,8 @@ static tsw_status_t choose_final(tsw_search_run_t *search, tsw_search_space_t *s
                               : tsw_err_nomem(err);
     size_t count = 0;
     for (size_t v = 0; status == TSW_OK && v < space->view_count; v++)
-        best_count[v] = tsw_search_best(&space->grid, &space->views[v], FINAL_RANKS,
-                                        best + v * FINAL_RANKS);
+        best_count[v] =
+            tsw_search_best(&space->grid, &space->views[v], FINAL_RANKS, best + v * FINAL_RANKS);
     for (size_t rank = 0; status == TSW_OK && rank < FINAL_RANKS && count < FINALISTS; rank++) {
         for (size_t v = 0; v < space->view_count; v++) {
             uint32_t point = rank < best_count[v] ? best[v * FINAL_RANKS + rank] : 0;
@@ -228,8 +228,7 @@ static tsw_status_t choose_final(tsw_search_run_t *search, tsw_search_space_t *s
     return status;
 }
 
-static tsw_status_t choose_next(tsw_search_run_t *search, tsw_search_space_t *space,
-                                tsw_err_t *err)
+static tsw_status_t choose_next(tsw_search_run_t *search, tsw_search_space_t *space, tsw_err_t *err)
 {
     const tsw_search_t *budget = &search->whole->job->search;
     tsw_search_state_t state = {.grid = &space->grid,
@@ -283,15 +282,6 @@ tsw_status_t tsw_search_run_choose(tsw_search_run_t *search, const tsw_plan_choi
 }
 
 /* ---- learning ---- */
-
-static const tsw_cell_result_t *find_result(const tsw_dataset_t *dataset, tsw_key_t key)
-{
-    for (size_t i = 0; i < dataset->cell_count; i++) {
-        if (tsw_key_equal(dataset->cells[i].key, key))
-            return &dataset->cells[i];
-    }
-    return NULL;
-}
 
 static int compare_doubles(const void *a, const void *b)
 {
@@ -365,7 +355,7 @@ tsw_status_t tsw_search_run_learn(tsw_search_run_t *search, const tsw_plan_t *ge
     for (size_t i = 0; status == TSW_OK && i < generation->cell_count; i++) {
         const tsw_cell_t *cell = &generation->cells[i];
         const tsw_cell_result_t *result =
-            cell->coverage.generation > 0 ? find_result(dataset, cell->key) : NULL;
+            cell->coverage.generation > 0 ? tsw_dataset_find(dataset, cell->key) : NULL;
         tsw_search_space_t *space = result != NULL ? find_space(search, cell) : NULL;
         for (size_t v = 0; space != NULL && status == TSW_OK && v < space->view_count; v++) {
             const tsw_cell_t *whole = &search->whole->cells[space->cells[v]];

@@ -12,7 +12,7 @@ typedef struct {
     uint32_t *cells; /* of the whole plan, one per view */
     tsw_search_view_t *views;
     size_t view_count;
-    bool **valid;    /* per view and point: what the views show */
+    bool **valid; /* per view and point: what the views show */
     double **scores;
     bool *tried;
     uint32_t built;

@@ -146,6 +146,10 @@ tsw_cell_result_t tsw_make_cell(const tsw_make_t *make, size_t index)
         .flops = 2e9,
         .bytes = 3e6,
         .cache_mode = 0,
+        .coverage = {.generation = 1 + (uint32_t)index % 3,
+                     .space_configs = 900,
+                     .built_configs = 64 + (uint32_t)index,
+                     .untried = "TILE_M=512 occupancy=16,32"},
         .pick = make->configs > 0 ? (int32_t)(index % make->configs) : -1,
         .attempt = make->attempt,
         .complete = 1,
@@ -307,6 +311,10 @@ static const char *head_difference(const tsw_cell_result_t *a, const tsw_cell_re
     DIFFER_VALUE(rank);
     DIFFER_TEXT(node);
     DIFFER_VALUE(pick);
+    DIFFER_VALUE(coverage.generation);
+    DIFFER_VALUE(coverage.space_configs);
+    DIFFER_VALUE(coverage.built_configs);
+    DIFFER_TEXT(coverage.untried);
     DIFFER_VALUE(peak_memory_bytes);
     DIFFER_VALUE(start_wall_ns);
     DIFFER_VALUE(wall_ns);

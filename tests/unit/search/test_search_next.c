@@ -62,8 +62,8 @@ static double best_truth(void)
 static double search(size_t builds, size_t per_generation, uint64_t seed, size_t *built_p)
 {
     tsw_search_grid_t grid;
-    assert_int_equal(
-        tsw_search_grid_init(&grid, space.values, space.count, space.axis_count, NULL), TSW_OK);
+    assert_int_equal(tsw_search_grid_init(&grid, space.values, space.count, space.axis_count, NULL),
+                     TSW_OK);
     for (size_t i = 0; i < space.count; i++) {
         known.scores[i] = NAN;
         known.valid[i] = true;
@@ -100,7 +100,8 @@ static double search(size_t builds, size_t per_generation, uint64_t seed, size_t
 
 enum { SEEDS = 20 };
 
-static void check_regret(size_t builds, size_t per_generation, double mean_bound, double worst_bound)
+static void check_regret(size_t builds, size_t per_generation, double mean_bound,
+                         double worst_bound)
 {
     double sum = 0.0, worst = 0.0;
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
@@ -130,7 +131,8 @@ static double separable(const int64_t *v, size_t n)
 /* A narrow valley along a diagonal of the first two axes; its floor falls towards one end. */
 static double ridge(const int64_t *v, size_t n)
 {
-    double time = 100.0 * (1.0 + 0.5 * fabs((double)(v[0] - v[1]))) * (1.0 + 0.1 * (double)(7 - v[0]));
+    double time =
+        100.0 * (1.0 + 0.5 * fabs((double)(v[0] - v[1]))) * (1.0 + 0.1 * (double)(7 - v[0]));
     for (size_t a = 2; a < n; a++)
         time *= 1.0 + 0.1 * fabs((double)v[a] - 2.0);
     return time;
@@ -176,7 +178,7 @@ static void test_search_crosses_failing_configs(void **state)
 /* 108 configs of a matmul on an H200; lines of five knobs and a median in ns, 0 for a failure. */
 static void read_recorded(void)
 {
-    FILE *file = fopen(TSW_TEST_DATA "/search/matmul108.txt", "r");
+    FILE *file = fopen(TSW_SOURCE_DIR "/tests/data/search/matmul108.txt", "r");
     char line[256];
     assert_non_null(file);
     space.axis_count = 5;
