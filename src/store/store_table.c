@@ -179,12 +179,32 @@ static tsw_status_t check_column(hid_t row, const char *table, const tsw_column_
                             column->name);
 }
 
+/* True when a row is its columns, one behind the other, as we write it. The library believes any
+ * other size and place, and would read beyond what is there. */
+static bool is_packed(hid_t row)
+{
+    size_t size = 0;
+    bool packed = true;
+    int count = H5Tget_nmembers(row);
+    for (int i = 0; i < count; i++) {
+        hid_t type = H5Tget_member_type(row, (unsigned)i);
+        packed = packed && H5Tget_member_offset(row, (unsigned)i) == size;
+        size += type >= 0 ? H5Tget_size(type) : 0;
+        if (type >= 0)
+            H5Tclose(type);
+    }
+    return packed && size == H5Tget_size(row);
+}
+
 static tsw_status_t check_columns(hid_t row, const tsw_schema_t *schema, size_t *tail_size_p,
                                   tsw_err_t *err)
 {
     if (row < 0 || H5Tget_class(row) != H5T_COMPOUND)
         return tsw_err_set(err, TSW_ERR_CORRUPT, "%s: not a table", schema->name);
     tsw_status_t status = TSW_OK;
+    if (!is_packed(row))
+        return tsw_err_set(err, TSW_ERR_CORRUPT, "%s: its rows are not their columns side by side",
+                           schema->name);
     for (size_t i = 0; status == TSW_OK && i < schema->column_count; i++)
         status = check_column(row, schema->name, &schema->columns[i], tail_size_p, err);
     return status;
