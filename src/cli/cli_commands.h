@@ -14,6 +14,7 @@ int tsw_cli_run(int argc, char **argv); /* collective over the ranks that the la
 int tsw_cli_watch(int argc, char **argv);
 int tsw_cli_reduce(int argc, char **argv);
 int tsw_cli_show(int argc, char **argv);
+int tsw_cli_classify(int argc, char **argv);
 int tsw_cli_lint(int argc, char **argv);
 int tsw_cli_promote(int argc, char **argv);
 int tsw_cli_merge(int argc, char **argv);

@@ -20,6 +20,7 @@ static const tsw_cli_command_t commands[] = {
     {"check", "validate a run, a sweep file or a table", tsw_cli_check},
     {"verify", "one pack, one shape: is a config right?", tsw_cli_verify},
     {"bench", "one pack, one shape: how fast is a config?", tsw_cli_bench},
+    {"classify", "what is searched for a pack, and why", tsw_cli_classify},
     {"lint", "what packs and tables have against the rules", tsw_cli_lint},
     {"promote", "a patch of a pack's list from a probe", tsw_cli_promote},
     {"devices", "what is here, and what is missing", tsw_cli_devices},

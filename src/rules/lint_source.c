@@ -85,19 +85,40 @@ void tsw_rule_hints_in_source(tsw_lint_ctx_t *c)
     }
 }
 
-/* hint(0, ...) holds everywhere, hint(900, ...) from sm_90 on only. */
+/* The end of what stands in parentheses. */
+static const char *closing(const char *at)
+{
+    for (int depth = 1; *at != '\0' && depth > 0; at++)
+        depth += (*at == '(') - (*at == ')');
+    return at;
+}
+
+/* Where a macro stands in hints: for all archs, for one, or nowhere. */
+static void find_hint(const char *source, const char *macro, bool *for_all_p, long *arch_p)
+{
+    for (const char *at = source; (at = strstr(at, "hint(")) != NULL;) {
+        at += strlen("hint(");
+        const char *end = closing(at);
+        long arch = strtol(at, NULL, 10);
+        if (!has_word(at, end, macro))
+            continue;
+        *for_all_p = *for_all_p || arch == 0;
+        *arch_p = arch != 0 ? arch : *arch_p;
+    }
+}
+
+/* hint(0, ...) holds everywhere, hint(900, ...) on sm_90 only. */
 void tsw_rule_hint_for_arch(tsw_lint_ctx_t *c)
 {
-    if (c->pack->language != TSW_LANGUAGE_TILE)
-        return;
-    for (const char *at = tsw_lint_source(c->pack); (at = strstr(at, "hint(")) != NULL;) {
-        at += strlen("hint(");
-        at += strspn(at, " ");
-        long arch = isdigit((unsigned char)*at) ? strtol(at, NULL, 10) : 0;
-        if (arch == 0)
+    for (size_t i = 0; c->pack->language == TSW_LANGUAGE_TILE && i < c->pack->knob_count; i++) {
+        const tsw_knob_t *knob = &c->pack->knobs[i];
+        bool for_all = false;
+        long arch = 0;
+        find_hint(tsw_lint_source(c->pack), knob->macro, &for_all, &arch);
+        if (!knob->is_hint || for_all || arch == 0)
             continue;
-        tsw_lint_find(c, c->pack->hints_place, "%s has hint(%ld, ...), which other archs ignore",
-                      c->pack->kernel.source, arch);
+        tsw_lint_find(c, knob->place, "%s has %s in hint(%ld, ...) alone, which other archs ignore",
+                      c->pack->kernel.source, knob->macro, arch);
         tsw_lint_fix(c, "write hint(0, ...)");
     }
 }
