@@ -153,6 +153,10 @@ static void observe(queue_t *queue)
         return;
     queue->is_observed = true;
     tsw_cuda_observe(queue->cuda);
+    cu_event_t end = end_of(queue, queue->count - 1);
+    while (queue->plan->idle != NULL && queue->cuda->api.event_query(end) == CU_NOT_READY &&
+           queue->plan->idle(queue->plan->user)) {
+    }
 }
 
 /* Waits for the oldest shot, with a deadline of its own (the first: with that of the lead too). */

@@ -106,7 +106,11 @@ typedef struct {
     /* Runs first, untimed: the place behind it is like any other. NULL: the shots and nothing else
      * run on the device, for profilers. */
     const tsw_shot_t *lead;
-    double timeout_s;   /* for each shot */
+    double timeout_s; /* for each shot */
+    /* Called while the device is busy with shots and the host is not, until it has nothing to do
+     * (false). It may load kernels. NULL: nothing. */
+    bool (*idle)(void *user);
+    void *user;
     uint32_t round;     /* of the first shot, seeds sim's noise */
     uint32_t per_round; /* shots; 0: all are of one */
 } tsw_wave_plan_t;

@@ -50,6 +50,9 @@ typedef struct {
     void (*busy)(void *user, int32_t index);
     void (*round)(void *user, const tsw_round_t *round, const uint32_t *indices,
                   const tsw_sample_t *samples, size_t count);
+    /* The device is busy and the host is not: false when there is nothing to do for it. It may
+     * load kernels. NULL: there never is. */
+    bool (*idle)(void *user);
 } tsw_measure_sink_t;
 
 /* TSW_ERR_DEVICE_MEMORY when the buffers do not fit; TSW_ERR_INPUT or TSW_ERR_OVERFLOW when an

@@ -208,6 +208,8 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     tsw_wave_plan_t plan = {
         .lead = is_led ? &rounds->lead : NULL,
         .timeout_s = measure->cell.policy.launch_timeout_s + graph_slack_s,
+        .idle = tsw_measure_is_fixed(measure) ? NULL : measure->sink.idle,
+        .user = measure->sink.user,
         .round = wave->round + (is_counted_on ? measure->cell.policy.warmup_rounds : 0),
         .per_round = (uint32_t)(wave->count / wave->rounds),
     };

@@ -69,6 +69,11 @@ long tsw_child_pid(const tsw_child_t *child);
  * tsw_frame_next. */
 tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
                               tsw_err_t *err);
+/* Looks at what tsw_channel_read is yet to yield, without waiting: the frame *at_p bytes behind the
+ * start of `in`; *at_p moves behind it. Its body is borrowed until the next call with `in`. False:
+ * it is not there as a whole, or damaged, or the other side is gone. */
+bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
+                      size_t *size_p);
 /* TSW_ERR_PEER: the other side is gone. */
 tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err);
 

@@ -6,13 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Append what there is; TSW_ERR_PEER at the end. */
-static tsw_status_t read_some(int fd, tsw_buf_t *in, tsw_err_t *err)
+/* Append what there is; TSW_ERR_PEER at the end. flags: as for recv. */
+static tsw_status_t read_some(int fd, int flags, tsw_buf_t *in, tsw_err_t *err)
 {
     uint8_t chunk[65536];
     ssize_t count = 0;
     do {
-        count = read(fd, chunk, sizeof(chunk));
+        count = recv(fd, chunk, sizeof(chunk), flags);
     } while (count < 0 && errno == EINTR);
     if (count == 0 || (count < 0 && errno == ECONNRESET))
         return tsw_err_set(err, TSW_ERR_PEER, "the parent closed the channel");
@@ -42,10 +42,33 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
             *type_p = type;
             return TSW_OK;
         }
-        status = read_some(fd, in, err);
+        status = read_some(fd, 0, in, err);
         if (status != TSW_OK)
             return status;
     }
+}
+
+/* False: no whole frame. */
+static bool find_frame(const tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
+                       size_t *size_p)
+{
+    size_t size = 0;
+    if (in->data == NULL || *at_p >= in->size)
+        return false;
+    tsw_buf_t rest = {.data = in->data + *at_p, .size = in->size - *at_p};
+    if (tsw_frame_next(&rest, type_p, body_p, size_p, &size, NULL) != TSW_OK || size == 0)
+        return false;
+    *at_p += size;
+    return true;
+}
+
+bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
+                      size_t *size_p)
+{
+    while (!find_frame(in, at_p, type_p, body_p, size_p))
+        if (read_some(fd, MSG_DONTWAIT, in, NULL) != TSW_OK)
+            return false;
+    return true;
 }
 
 tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err)

@@ -5,6 +5,7 @@
 #include "proc/proc.h"
 #include "wire/child_msg.h"
 #include "worker/worker.h"
+#include "worker/worker_ahead.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,8 @@ _Static_assert(TSW_MSG_KNOB_MAX == TSW_KNOB_MAX, "knobs of a config");
 typedef struct {
     int fd;
     tsw_buf_t in, body, out;
+    tsw_ahead_t ahead;
+    bool is_heir; /* of a worker that died in the cell in hand: does nothing ahead */
     tsw_job_t *job;
     tsw_device_t *dev;
     uint32_t locked_mhz;    /* its SM clock is; 0: free */
@@ -100,6 +103,15 @@ static void tell_round(void *user, const tsw_round_t *round, const uint32_t *ind
     say(worker, TSW_CHILD_ROUND);
 }
 
+/* What it dies of while it works ahead would be taken for a fault of the cell in hand: so a second
+ * worker does not. */
+static bool work_ahead(void *user)
+{
+    worker_t *worker = user;
+    return !worker->is_heir &&
+           tsw_ahead_work(&worker->ahead, worker->fd, &worker->in, worker->job, worker->dev);
+}
+
 /* ---- the frames ---- */
 
 static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t *err)
@@ -177,6 +189,7 @@ static void end_cell(worker_t *worker)
     for (size_t i = 0; i < worker->recorded_count; i++)
         tsw_free(worker->recorded[i]);
     worker->recorded_count = 0;
+    worker->is_heir = false;
 }
 
 /* The device lives, this cell does not. */
@@ -237,7 +250,7 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .fill_sizes = worker->fill_sizes,
                                .watch = &worker->watch};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
-    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round};
+    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round, work_ahead};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
 }
 
@@ -277,6 +290,7 @@ static tsw_status_t on_add(worker_t *worker, tsw_err_t *err)
         tsw_msg_add_fini(&msg);
         return TSW_OK;
     }
+    worker->is_heir = worker->is_heir || msg.verified;
     status = keep_recorded(worker, &msg, err);
     if (status != TSW_OK) {
         tsw_msg_add_fini(&msg);
@@ -340,6 +354,8 @@ static tsw_status_t listen(worker_t *worker, uint32_t *type_p, tsw_err_t *err)
         tsw_watch_turn(&worker->watch, worker->dev,
                        worker->measure != NULL ? TSW_USE_WAIT : TSW_USE_IDLE);
     tsw_status_t status = tsw_channel_read(worker->fd, &worker->in, type_p, &worker->body, err);
+    if (status == TSW_OK)
+        tsw_ahead_taken(&worker->ahead, TSW_FRAME_HEADER_SIZE + worker->body.size);
     if (worker->dev != NULL)
         tsw_watch_turn(&worker->watch, worker->dev, TSW_USE_OTHER);
     return status;

@@ -1,5 +1,6 @@
 /* The child's side of the frames' descriptor. */
 #include "proc/proc.h"
+#include "wire/wire.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -45,6 +46,62 @@ static void close_writer(pair_t *pair)
 {
     close(pair->fds[1]);
     pair->fds[1] = -1;
+}
+
+static void put(const pair_t *pair, uint32_t type, const char *text)
+{
+    tsw_buf_t body = TSW_BUF_INIT;
+    tsw_buf_append_text(&body, text);
+    assert_int_equal(tsw_channel_write(pair->fds[1], type, &body, NULL), TSW_OK);
+    tsw_buf_fini(&body);
+}
+
+static void test_peek_looks_and_takes_nothing(void **state)
+{
+    pair_t *pair = *state;
+    const uint8_t *body = NULL;
+    size_t at = 0, size = 0;
+    uint32_t type = 0;
+    assert_false(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    put(pair, 1, "one");
+    put(pair, 2, "three");
+    assert_true(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_int_equal(type, 1);
+    assert_int_equal(size, 3);
+    assert_memory_equal(body, "one", 3);
+    assert_int_equal(at, TSW_FRAME_HEADER_SIZE + 3);
+    assert_true(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_memory_equal(body, "three", 5);
+    assert_false(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_int_equal(at, 2 * TSW_FRAME_HEADER_SIZE + 8);
+    assert_int_equal(take(pair), TSW_OK);
+    assert_memory_equal(pair->body.data, "one", 3);
+    assert_int_equal(take(pair), TSW_OK);
+    assert_int_equal(pair->type, 2);
+}
+
+static void test_peek_sees_no_part_of_a_frame_and_no_junk(void **state)
+{
+    pair_t *pair = *state;
+    const uint8_t *body = NULL;
+    tsw_buf_t frame = TSW_BUF_INIT, text = TSW_BUF_INIT;
+    size_t at = 0, size = 0;
+    uint32_t type = 0;
+    tsw_buf_append_text(&text, "text");
+    tsw_frame_put(&frame, 7, &text);
+    assert_int_equal(write(pair->fds[1], frame.data, frame.size - 1), frame.size - 1);
+    assert_false(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_int_equal(at, 0);
+    assert_int_equal(write(pair->fds[1], frame.data + frame.size - 1, 1), 1);
+    assert_true(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_int_equal(type, 7);
+    assert_int_equal(write(pair->fds[1], "junkjunkjunk", 12), 12);
+    close_writer(pair);
+    assert_false(tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size));
+    assert_int_equal(take(pair), TSW_OK);
+    assert_int_equal(take(pair), TSW_ERR_CORRUPT);
+    tsw_buf_fini(&frame);
+    tsw_buf_fini(&text);
 }
 
 static void test_read_when_frames_wait_then_in_order_then_peer(void **state)
@@ -104,6 +161,9 @@ static void test_descriptor_when_closed_then_io(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_peek_looks_and_takes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_peek_sees_no_part_of_a_frame_and_no_junk, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_read_when_frames_wait_then_in_order_then_peer, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_read_when_cut_then_peer, set_up, tear_down),
