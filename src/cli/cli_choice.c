@@ -188,6 +188,29 @@ static void print_dropped_dims(const tsw_group_t *group, tsw_buf_t *out)
     tsw_buf_fini(&dims);
 }
 
+/* For those who look around: which value of each dimension would do alone. */
+static tsw_status_t print_values(const tsw_group_t *group, tsw_buf_t *out, tsw_err_t *err)
+{
+    tsw_value_regret_t *values = NULL;
+    size_t count = 0;
+    tsw_status_t status = tsw_reduce_values(group, &values, &count, err);
+    for (size_t i = 0; status == TSW_OK && i < count; i++) {
+        bool is_first = i == 0 || values[i].name_index != values[i - 1].name_index;
+        if (is_first && (i + 1 == count || values[i + 1].name_index != values[i].name_index))
+            continue; /* it has one value */
+        if (is_first)
+            tsw_buf_printf(out, "  one value alone, regret mean and worst: best %s",
+                           values[i].text);
+        else
+            tsw_buf_printf(out, ", %s", values[i].text + values[i].name_size + 1);
+        print_regret("", values[i].mean_regret, values[i].worst_regret, out);
+        if (i + 1 == count || values[i + 1].name_index != values[i].name_index)
+            tsw_buf_append_text(out, "\n");
+    }
+    tsw_free(values);
+    return status;
+}
+
 static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t *group,
                                 const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
@@ -204,6 +227,11 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
     tsw_buf_append_text(out, "\n");
     tsw_cli_verdict_print(group, verdict, out);
     print_dropped_dims(group, out);
+    if (strcmp(dataset->meta.purpose, "release") != 0) {
+        tsw_status_t status = print_values(group, out, err);
+        if (status != TSW_OK)
+            return status;
+    }
     for (size_t i = 0; i < group->dropped_winner_count; i++)
         tsw_buf_printf(out, "  left out: %s, best of %zu shapes; costs up to %.2f %%\n",
                        group->dropped_winners[i].config, group->dropped_winners[i].cell_count,

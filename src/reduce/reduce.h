@@ -123,4 +123,18 @@ void tsw_reduction_free(tsw_reduction_t *reduction);
  * other usable ones have others; a dimension that the choice dropped. */
 void tsw_reduce_dropped_dims(const tsw_group_t *group, tsw_buf_t *out);
 
+/* What it would cost to have one value of a tunable or hint alone, all others free: a constant for
+ * the arch. */
+typedef struct {
+    char text[64]; /* "BLOCK=1024" */
+    size_t name_size;
+    size_t name_index;                /* equal for values of one name */
+    double mean_regret, worst_regret; /* over the cells; infinite: no usable config has it there */
+} tsw_value_regret_t;
+
+/* All values of all names of usable configs: names in the order of configs, of each the least mean
+ * first. Nothing for more than 1000 candidates. *values_p: heap, the caller's. */
+tsw_status_t tsw_reduce_values(const tsw_group_t *group, tsw_value_regret_t **values_p,
+                               size_t *count_p, tsw_err_t *err);
+
 #endif

@@ -1,5 +1,6 @@
 /* What tuning gained, and which dimensions it did not need. */
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/rng.h"
 #include "reduce/reduce.h"
 #include "sample_dataset.h"
@@ -171,6 +172,41 @@ static void test_cross_entropy_drops_num_ctas(void **state)
     }
 }
 
+static void test_values_alone_have_the_regret_of_their_best_config(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    for (uint32_t m = 1; m <= 2; m++) {
+        char shape[16];
+        snprintf(shape, sizeof(shape), "M=%u", m);
+        tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", shape, 90);
+        cell->weight = m == 1 ? 3 : 1;
+        sample_dataset_timed(cell, "BLOCK=256 occupancy=1", 1200000);
+        sample_dataset_timed(cell, "BLOCK=256 occupancy=2", 1100000);
+        sample_dataset_timed(cell, "BLOCK=512 occupancy=1", m == 1 ? 1000000 : 1300000);
+        if (m == 1)
+            sample_dataset_timed(cell, "BLOCK=1024 occupancy=2", 1000000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    tsw_value_regret_t *values = NULL;
+    size_t count = 0;
+    assert_int_equal(tsw_reduce_values(&r->groups[0], &values, &count, NULL), TSW_OK);
+    assert_int_equal(count, 5);
+    static const char *const order[] = {"BLOCK=512", "BLOCK=256", "BLOCK=1024", "occupancy=2",
+                                        "occupancy=1"};
+    for (size_t i = 0; i < count; i++)
+        assert_string_equal(values[i].text, order[i]);
+    assert_near(values[0].worst_regret, 13.0 / 11 - 1, 1e-4);
+    assert_near(values[0].mean_regret, (13.0 / 11 - 1) / 4, 1e-4);
+    assert_near(values[1].mean_regret, 0.075, 1e-4);
+    assert_true(isinf(values[2].mean_regret) && isinf(values[2].worst_regret));
+    assert_near(values[3].worst_regret, 0, 0);
+    assert_near(values[4].mean_regret, (12.0 / 11 - 1) / 4, 1e-4);
+    tsw_free(values);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 /* The first launches of a process find nothing warm: kept, flagged, and without a say. */
 static void test_slow_first_samples_do_not_decide(void **state)
 {
@@ -202,6 +238,7 @@ int main(void)
         cmocka_unit_test(test_gain_of_single_samples_has_no_interval),
         cmocka_unit_test(test_gain_when_calls_vary_by_8_percent_stays),
         cmocka_unit_test(test_cross_entropy_drops_num_ctas),
+        cmocka_unit_test(test_values_alone_have_the_regret_of_their_best_config),
         cmocka_unit_test(test_slow_first_samples_do_not_decide),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

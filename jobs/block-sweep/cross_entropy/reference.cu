@@ -1,0 +1,1 @@
+../../../kernels/cross_entropy/reference.cu
