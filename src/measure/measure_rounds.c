@@ -290,12 +290,12 @@ static bool is_shared(const tsw_measure_t *measure, const rounds_t *rounds)
 
 /* Looks after the GPU; what a round that is not kept saw goes to the next. An error when the GPU
  * must not be used any more. */
-static tsw_status_t check_health(tsw_measure_t *measure, rounds_t *rounds, bool now, tsw_err_t *err)
+static tsw_status_t check_health(tsw_measure_t *measure, rounds_t *rounds, tsw_err_t *err)
 {
     tsw_health_t new, *sum = &rounds->health;
     char reason[TSW_DETAIL_MAX];
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
-    measure->dev->ops->health(measure->dev, now, &new);
+    measure->dev->ops->health(measure->dev, false, &new);
     tsw_measure_turn(measure, use);
     sum->foreign_processes = new.foreign_processes;
     sum->ecc_corrected += new.ecc_corrected;
@@ -321,7 +321,7 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
     measure->dev->ops->telemetry(measure->dev, &telemetry);
     tsw_measure_turn(measure, use);
-    status = check_health(measure, rounds, false, err);
+    status = check_health(measure, rounds, err);
     if (status != TSW_OK) { /* the round tells why, and is the last one */
         report_rounds(measure, rounds, wave, &telemetry, true);
         return status;
@@ -375,7 +375,7 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = tsw_measure_verify_again(measure, &local);
     if (status == TSW_OK)
-        status = check_health(measure, &rounds, true, &local);
+        status = check_health(measure, &rounds, &local);
     rounds_fini(&rounds);
     if (status != TSW_OK && err != NULL)
         *err = local;
