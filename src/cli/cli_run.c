@@ -175,8 +175,14 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
         {"output", 'o', "RUN", TSW_OPTION_TEXT, &args.run.run_dir,
          "Folder of this run; must be new, or empty, or resumed (no default)", NULL},
         {"device", 'd', "D", TSW_OPTION_TEXT, &args.run.device,
-         "auto, cuda, sim:NAME[,NAME..] or replay:FILE; only sim: and replay: do without a GPU "
+         "auto, cuda, sim:NAME[,NAME..] or replay:FILE (a sweep, a cache file of Kernel Tuner or "
+         "T4 "
+         "results); only sim: and replay: do without a GPU "
          "(default: auto)",
+         NULL},
+        {"replay-names", 0, "K=N,..", TSW_OPTION_TEXT, &args.run.replay_names,
+         "Replay of another tuner's file: how it calls the pack's tunables, as "
+         "TILE_M=block_size_x (default: as the pack does)",
          NULL},
         {"resume", 'r', "accept", TSW_OPTION_WORD, &args.resume,
          "Go on with a run that stopped. When sources, toolchain, policy, shapes, GPUs' arch, "

@@ -15,6 +15,8 @@ typedef struct {
     /* "auto", "cuda", "replay:FILE", "sim:h200,a100" (dealt over ranks; each is a GPU of its own,
      * with its own small effects, unless a number says which: "sim:h200@0") */
     const char *device;
+    /* Replay of another tuner's file: "TILE_M=block_size_x,..", or NULL. */
+    const char *replay_names;
     const char *toolchain;   /* folder, or NULL */
     const char *cache_dir;   /* NULL: the default one */
     const char *worker_path; /* NULL: tilesweep-worker beside the program */

@@ -152,7 +152,10 @@ static tsw_status_t bcast_recorded(tsw_run_t *run, const char *file, tsw_err_t *
     tsw_status_t status = TSW_OK;
     if (run->rank == 0) {
         char *skipped = NULL;
-        status = tsw_store_read(file, &run->recorded, &skipped, err);
+        if (tsw_run_is_foreign(file))
+            status = tsw_run_read_foreign(run, file, err);
+        else
+            status = tsw_store_read(file, &run->recorded, &skipped, err);
         if (status == TSW_ERR_NOT_FOUND)
             status = tsw_err_set(err, TSW_ERR_ENV, "--device replay: there is no %s", file);
         tsw_free(skipped);

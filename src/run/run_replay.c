@@ -4,13 +4,17 @@
 #include <stdio.h>
 #include <string.h>
 
-const tsw_cell_result_t *tsw_run_recorded_cell(const tsw_run_t *run, tsw_key_t key)
+/* What was recorded of the cell; of a generation's cell also where all configs were measured. */
+static const tsw_cell_result_t *recorded_cell(const tsw_run_t *run, const tsw_cell_t *cell)
 {
+    const tsw_cell_result_t *whole = NULL;
     for (size_t i = 0; i < run->recorded.cell_count; i++) {
-        if (tsw_key_equal(run->recorded.cells[i].key, key))
+        if (tsw_key_equal(run->recorded.cells[i].key, cell->key))
             return &run->recorded.cells[i];
+        if (tsw_key_equal(run->recorded.cells[i].key, cell->whole_key))
+            whole = &run->recorded.cells[i];
     }
-    return NULL;
+    return whole;
 }
 
 static const tsw_record_t *find_record(const tsw_cell_result_t *cell, tsw_key_t config_key)
@@ -35,6 +39,20 @@ static const tsw_record_t *find_measured(const tsw_cell_result_t *cell, const ts
     return record;
 }
 
+/* Per launch, in order: those that decide, or those that only dropped the config. */
+static size_t take_samples(const tsw_record_t *record, bool decides, uint64_t *ns)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < record->sample_count; i++) {
+        const tsw_sample_t *sample = &record->samples[i];
+        bool wanted = decides ? tsw_stage_decides((tsw_stage_t)sample->stage)
+                              : sample->stage == TSW_STAGE_EARLY;
+        if (wanted && sample->launches > 0)
+            ns[count++] = sample->interval_ns / sample->launches;
+    }
+    return count;
+}
+
 tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *cell,
                                       uint32_t config_index, uint64_t **ns_p, size_t *count_p,
                                       tsw_err_t *err)
@@ -42,7 +60,7 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
     if (!run->replay)
         return TSW_OK;
     const tsw_plan_variant_t *variant = &run->plan->variants[cell->variant];
-    const tsw_cell_result_t *recorded = tsw_run_recorded_cell(run, cell->key);
+    const tsw_cell_result_t *recorded = recorded_cell(run, cell);
     const tsw_record_t *record = find_measured(
         recorded, find_record(recorded, variant->configs[cell->configs[config_index]].key));
     if (record == NULL || record->sample_count == 0)
@@ -50,12 +68,9 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
     uint64_t *ns = tsw_calloc(record->sample_count, sizeof(*ns));
     if (ns == NULL)
         return tsw_err_nomem(err);
-    size_t count = 0;
-    for (size_t i = 0; i < record->sample_count; i++) {
-        const tsw_sample_t *sample = &record->samples[i];
-        if (tsw_stage_decides((tsw_stage_t)sample->stage) && sample->launches > 0)
-            ns[count++] = sample->interval_ns / sample->launches;
-    }
+    size_t count = take_samples(record, true, ns);
+    if (count == 0) /* it was dropped early: better than nothing */
+        count = take_samples(record, false, ns);
     *ns_p = ns;
     *count_p = count;
     return TSW_OK;
@@ -71,7 +86,7 @@ static const tsw_record_t *find_build(const tsw_run_t *run, const tsw_build_t *b
         if (cell->variant != build->variant || cell->arch_index != arch_index)
             continue;
         const tsw_record_t *record =
-            find_record(tsw_run_recorded_cell(run, cell->key), variant->configs[build->config].key);
+            find_record(recorded_cell(run, cell), variant->configs[build->config].key);
         if (record != NULL)
             return record;
     }
@@ -84,8 +99,8 @@ bool tsw_run_recorded_failure(const tsw_run_t *run, const tsw_cell_t *cell, uint
     if (!run->replay)
         return false;
     const tsw_plan_variant_t *variant = &run->plan->variants[cell->variant];
-    const tsw_record_t *record = find_record(tsw_run_recorded_cell(run, cell->key),
-                                             variant->configs[cell->configs[config_index]].key);
+    const tsw_record_t *record =
+        find_record(recorded_cell(run, cell), variant->configs[cell->configs[config_index]].key);
     if (record == NULL) {
         *outcome_p = TSW_OUTCOME_SKIPPED;
         *detail_p = "not in the file that is replayed";

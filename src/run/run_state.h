@@ -300,8 +300,13 @@ void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body); /* em
 tsw_status_t tsw_run_loop(tsw_run_t *run, tsw_err_t *err);
 void tsw_run_drain(tsw_run_t *run);
 
+/* ---- run_foreign.c ---- */
+/* True for the name of another tuner's file. */
+bool tsw_run_is_foreign(const char *file);
+/* Into run->recorded. TSW_ERR_INPUT: the file, or how it and the job differ. */
+tsw_status_t tsw_run_read_foreign(tsw_run_t *run, const char *file, tsw_err_t *err);
+
 /* ---- run_replay.c ---- */
-const tsw_cell_result_t *tsw_run_recorded_cell(const tsw_run_t *run, tsw_key_t key);
 /* Builds nothing: artifacts out of what was recorded. */
 void tsw_run_replay_build(tsw_run_t *run, uint32_t build);
 /* True when it was recorded as anything but ok: then that is its outcome again. */

@@ -32,7 +32,7 @@ static const struct {
     const char *word;
     double ns;
 } units[] = {
-    {"milliseconds", 1e6}, {"miliseconds", 1e6},  {"", 1e6},
+    {"milliseconds", 1e6}, {"miliseconds", 1e6}, /* as some write it */
     {"seconds", 1e9},      {"microseconds", 1e3}, {"nanoseconds", 1.0},
 };
 
@@ -50,9 +50,8 @@ static bool find_outcome(const json_t *value, tsw_outcome_t *outcome_p)
 
 /* ---- configs ---- */
 
-static void format_value(const char *key, const json_t *value, tsw_buf_t *out)
+static void format_value(const json_t *value, tsw_buf_t *out)
 {
-    tsw_buf_printf(out, "%s%s=", out->size > 0 ? " " : "", key);
     if (json_is_string(value))
         tsw_buf_append_text(out, json_string_value(value));
     else if (json_is_integer(value))
@@ -63,27 +62,45 @@ static void format_value(const char *key, const json_t *value, tsw_buf_t *out)
         tsw_buf_append_text(out, json_is_true(value) ? "true" : "false");
 }
 
+static tsw_status_t add_value(tsw_import_config_t *config, const char *key, const json_t *value,
+                              tsw_buf_t *text, tsw_err_t *err)
+{
+    tsw_buf_t one = TSW_BUF_INIT;
+    tsw_import_value_t *entry = &config->values[config->value_count++];
+    format_value(value, &one);
+    tsw_buf_printf(text, "%s%s=%s", text->size > 0 ? " " : "", key, tsw_buf_text(&one));
+    entry->name = tsw_strdup(key);
+    entry->value = tsw_buf_take_text(&one);
+    return entry->name != NULL && entry->value != NULL ? TSW_OK : tsw_err_nomem(err);
+}
+
 /* keys NULL: all of the object's. */
-static tsw_status_t format_config(const json_t *object, const json_t *keys, char **config_p,
-                                  tsw_err_t *err)
+static tsw_status_t take_config(const json_t *object, const json_t *keys,
+                                tsw_import_config_t *config, tsw_err_t *err)
 {
     tsw_buf_t text = TSW_BUF_INIT;
     const char *key;
     json_t *value;
     size_t i;
-    if (keys != NULL) {
+    size_t count = keys != NULL ? json_array_size(keys) : json_object_size(object);
+    config->values = tsw_calloc(count + 1, sizeof(*config->values));
+    tsw_status_t status = config->values != NULL ? TSW_OK : tsw_err_nomem(err);
+    if (status == TSW_OK && keys != NULL) {
         json_array_foreach(keys, i, value)
         {
             key = json_string_value(value);
-            if (key != NULL)
-                format_value(key, json_object_get(object, key), &text);
+            if (key != NULL && status == TSW_OK)
+                status = add_value(config, key, json_object_get(object, key), &text, err);
         }
-    } else {
+    } else if (status == TSW_OK) {
         json_object_foreach((json_t *)(uintptr_t)object, key, value)
-            format_value(key, value, &text);
+        {
+            if (status == TSW_OK)
+                status = add_value(config, key, value, &text, err);
+        }
     }
-    *config_p = tsw_buf_take_text(&text);
-    return *config_p != NULL ? TSW_OK : tsw_err_nomem(err);
+    config->config = tsw_buf_take_text(&text);
+    return status == TSW_OK && config->config == NULL ? tsw_err_nomem(err) : status;
 }
 
 /* The config's times: a list, or else one number. What is no time is left out. */
@@ -129,7 +146,7 @@ static tsw_status_t take_cached(work_t *work, const json_t *root, const json_t *
         return fault(work, work->import.count, "no object", err);
     work->import.count++;
     tsw_status_t status =
-        format_config(entry, json_object_get(root, "tune_params_keys"), &config->config, err);
+        take_config(entry, json_object_get(root, "tune_params_keys"), config, err);
     if (status != TSW_OK || find_outcome(error != NULL ? error : value, &config->outcome))
         return status;
     if (error != NULL || json_is_string(value))
@@ -166,8 +183,13 @@ static tsw_status_t take_unit(work_t *work, const json_t *root, tsw_err_t *err)
 {
     const char *unit =
         json_string_value(json_object_get(json_object_get(root, "metadata"), "timeunit"));
+    if (unit == NULL || unit[0] == '\0')
+        return tsw_err_set(err, TSW_ERR_INPUT,
+                           "%s: no unit of time: 'metadata' needs \"timeunit\": \"milliseconds\", "
+                           "or another",
+                           work->label);
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(unit != NULL ? unit : "", units[i].word) == 0) {
+        if (strcmp(unit, units[i].word) == 0) {
             work->unit_ns = units[i].ns;
             return TSW_OK;
         }
@@ -187,7 +209,7 @@ static tsw_status_t take_result(work_t *work, const json_t *result, tsw_err_t *e
     if (invalidity != NULL && !find_outcome(invalidity, &config->outcome))
         return fault(work, work->import.count, "an 'invalidity' of an unknown kind", err);
     work->import.count++;
-    tsw_status_t status = format_config(configuration, NULL, &config->config, err);
+    tsw_status_t status = take_config(configuration, NULL, config, err);
     bool wrong = json_is_number(correctness) && json_number_value(correctness) <= 0.0;
     if (wrong && config->outcome == TSW_OUTCOME_OK)
         config->outcome = TSW_OUTCOME_WRONG_RESULT;
@@ -281,7 +303,13 @@ tsw_status_t tsw_import_read(const char *label, const char *text, size_t size,
 void tsw_import_fini(tsw_import_t *import)
 {
     for (size_t i = 0; i < import->count; i++) {
-        tsw_free(import->configs[i].config);
+        tsw_import_config_t *config = &import->configs[i];
+        for (size_t k = 0; k < config->value_count; k++) {
+            tsw_free(config->values[k].name);
+            tsw_free(config->values[k].value);
+        }
+        tsw_free(config->values);
+        tsw_free(config->config);
         tsw_free(import->configs[i].times_ns);
     }
     tsw_free(import->configs);

@@ -9,7 +9,14 @@
 #include <stddef.h>
 
 typedef struct {
-    char *config; /* "BLOCK_M=64 STAGES=2", in the file's order */
+    char *name;
+    char *value; /* as text: 64, true, "wide" without the quotes */
+} tsw_import_value_t;
+
+typedef struct {
+    char *config;               /* "BLOCK_M=64 STAGES=2", in the file's order */
+    tsw_import_value_t *values; /* the same, apart */
+    size_t value_count;
     tsw_outcome_t outcome;
     double *times_ns; /* in the order in which they were taken; positive and finite */
     size_t count;     /* above 0 exactly when the outcome is ok */

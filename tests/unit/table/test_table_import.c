@@ -33,6 +33,8 @@ static void assert_ns(double value, double wanted)
     "{\"device_name\": \"A100\", \"kernel_name\": \"k\", \"objective\": \"time\","                 \
     " \"tune_params_keys\": [\"b\", \"a\"], \"cache\": {\n"
 
+#define T4_HEAD "{\"metadata\": {\"timeunit\": \"milliseconds\"}, \"results\": ["
+
 static void test_cache_file_yields_times_and_failures(void **state)
 {
     (void)state;
@@ -53,6 +55,9 @@ static void test_cache_file_yields_times_and_failures(void **state)
     assert_int_equal(import.configs[2].outcome, TSW_OUTCOME_INVALID);
     assert_int_equal(import.configs[3].outcome, TSW_OUTCOME_COMPILE_FAILED);
     assert_string_equal(import.configs[4].config, "b=x a=6.5");
+    assert_int_equal(import.configs[4].value_count, 2);
+    assert_string_equal(import.configs[4].values[0].name, "b");
+    assert_string_equal(import.configs[4].values[1].value, "6.5");
     assert_int_equal(import.configs[4].count, 1);
     assert_ns(import.configs[4].times_ns[0], 2e6);
     tsw_import_fini(&import);
@@ -120,9 +125,10 @@ static void test_other_files_are_refused(void **state)
     assert_refused("{\"results\": {}}", "'results' is no list");
     assert_refused("{\"results\": [], \"metadata\": {\"timeunit\": \"days\"}}",
                    "'days' is unknown");
-    assert_refused("{\"results\": [{}]}", "config 0: no 'configuration'");
-    assert_refused("{\"results\": [{\"configuration\": {}, \"invalidity\": \"odd\"}]}",
-                   "config 0: an");
+    assert_refused("{\"results\": []}", "no unit of time");
+    assert_refused("{\"results\": [], \"metadata\": {\"timeunit\": \"\"}}", "no unit of time");
+    assert_refused(T4_HEAD "{}]}", "config 0: no 'configuration'");
+    assert_refused(T4_HEAD "{\"configuration\": {}, \"invalidity\": \"odd\"}]}", "config 0: an");
     assert_refused(CACHE_HEAD "\"1\": 5}}", "config 0: no object");
     assert_refused(CACHE_HEAD "\"1\": {\"a\": 1, \"time\": \"Odd\"}}}", "config 0: an error");
 }
