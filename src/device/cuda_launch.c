@@ -59,15 +59,16 @@ tsw_status_t tsw_cuda_finish(tsw_cuda_t *cuda, const char *what, double timeout_
 tsw_status_t tsw_cuda_tool(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work, void **params,
                            tsw_err_t *err)
 {
-    const unsigned block = 256;
+    /* The others work by whole warps. */
+    bool is_single = kernel == TSW_TOOL_GATE || kernel == TSW_TOOL_CHASE;
+    const unsigned block = is_single ? 1 : 256;
     TSW_ASSERT(cuda->tool != NULL);
     uint64_t grid = (work + block - 1) / block;
     uint64_t cap = (uint64_t)cuda->gpu.sm_count * 16;
     grid = grid > cap ? cap : grid;
     return tsw_cuda_call(cuda,
                          cuda->api.launch(cuda->tool_kernels[kernel], grid > 0 ? (unsigned)grid : 1,
-                                          1, 1, work == 1 ? 1 : block, 1, 1, 0, cuda->stream,
-                                          params, NULL),
+                                          1, 1, block, 1, 1, 0, cuda->stream, params, NULL),
                          "cuLaunchKernel", err);
 }
 

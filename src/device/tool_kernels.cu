@@ -11,6 +11,29 @@ static __device__ inline tool_u64 all_threads()
     return (tool_u64)gridDim.x * blockDim.x;
 }
 
+/* Over a warp, all of whose threads must be here; every thread gets it. One atomic operation for each
+ * warp instead of each thread: those on one address go one after the other. */
+static __device__ inline tool_u64 warp_sum(tool_u64 value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        value += __shfl_xor_sync(0xffffffffu, value, lanes);
+    return value;
+}
+
+static __device__ inline tool_u64 warp_most(tool_u64 value)
+{
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
+        tool_u64 other = __shfl_xor_sync(0xffffffffu, value, lanes);
+        value = other > value ? other : value;
+    }
+    return value;
+}
+
+static __device__ inline bool leads_warp()
+{
+    return threadIdx.x % 32 == 0;
+}
+
 extern "C" __global__ void tsw_tool_fill(void *out, int dtype, int kind, double a, double b,
                                          tool_i64 lo, tool_i64 hi, tool_u64 seed, tool_u64 count)
 {
@@ -75,15 +98,20 @@ extern "C" __global__ void tsw_tool_compare(const void *got, const void *want, i
         nans += (flags & TOOL_NAN) != 0;
         unwritten += (flags & TOOL_UNWRITTEN) != 0;
     }
-    if (mismatches > 0) {
+    mismatches = warp_sum(mismatches);
+    nans = warp_sum(nans);
+    unwritten = warp_sum(unwritten);
+    first = ~warp_most(~first);
+    tool_u64 most_abs = warp_most(tool_bits(max_abs)), most_rel = warp_most(tool_bits(max_rel));
+    if (mismatches > 0 && leads_warp()) {
         atomicAdd(&result[TOOL_RESULT_MISMATCHES], mismatches);
         atomicAdd(&result[TOOL_RESULT_NANS], nans);
         atomicAdd(&result[TOOL_RESULT_UNWRITTEN], unwritten);
         atomicMin(&result[TOOL_RESULT_FIRST], first);
     }
-    if (max_abs > 0) {
-        atomicMax(&result[TOOL_RESULT_ABS], tool_bits(max_abs));
-        atomicMax(&result[TOOL_RESULT_REL], tool_bits(max_rel));
+    if (most_abs > 0 && leads_warp()) {
+        atomicMax(&result[TOOL_RESULT_ABS], most_abs);
+        atomicMax(&result[TOOL_RESULT_REL], most_rel);
     }
 }
 
@@ -101,7 +129,8 @@ extern "C" __global__ void tsw_tool_checksum(const unsigned char *bytes, tool_u6
                 word |= (tool_u64)bytes[k] << (8 * (k % 8));
         sum += tool_checksum_word(word, i);
     }
-    if (sum != 0)
+    sum = warp_sum(sum);
+    if (sum != 0 && leads_warp())
         atomicAdd(&result[TOOL_RESULT_MISMATCHES], sum);
 }
 
