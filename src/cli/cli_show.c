@@ -65,8 +65,9 @@ static const tsw_column_t columns[] = {
     {"mean_ns", true, 0, true},      {"std_ns", true, 0, true},     {"x_baseline", true, 3, false},
     {"x_roof", true, 3, false},      {"regret", true, 4, false},    {"tie", true, 0, true},
     {"estimate", true, 0, true},     {"registers", true, 0, false}, {"spill_bytes", true, 0, false},
-    {"shared_bytes", true, 0, true}, {"compile_ms", true, 0, true}, {"gpu", false, 0, true},
-    {"node", false, 0, true},        {"rank", true, 0, true},       {"detail", false, 0, false},
+    {"shared_bytes", true, 0, true}, {"cluster", true, 0, true},    {"compile_ms", true, 0, true},
+    {"gpu", false, 0, true},         {"node", false, 0, true},      {"rank", true, 0, true},
+    {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
@@ -95,6 +96,32 @@ static const char *fate_of(const tsw_config_result_t *config)
     return fate == TSW_FATE_NONE ? "" : tsw_fate_name(fate);
 }
 
+/* The first config of the cell with the cubin of this one, where both were only compiled; else
+ * NULL. */
+static const tsw_config_result_t *same_code(const tsw_cell_summary_t *cell,
+                                            const tsw_config_result_t *config)
+{
+    for (const tsw_config_result_t *other = cell->configs; other < config; other++) {
+        if (config->outcome == TSW_OUTCOME_COMPILED && other->outcome == TSW_OUTCOME_COMPILED &&
+            tsw_key_equal(other->record->build.cubin_key, config->record->build.cubin_key))
+            return other;
+    }
+    return NULL;
+}
+
+static void add_detail(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
+                       const tsw_config_result_t *config)
+{
+    const tsw_config_result_t *other = same_code(cell, config);
+    tsw_buf_t text = TSW_BUF_INIT;
+    if (other != NULL)
+        tsw_buf_printf(&text, "the code of %s", other->config);
+    else
+        tsw_buf_append_text(&text, config->detail);
+    tsw_grid_text(grid, tsw_buf_text(&text));
+    tsw_buf_fini(&text);
+}
+
 static void add_row(tsw_grid_t *grid, const tsw_cell_summary_t *summary,
                     const tsw_config_result_t *config)
 {
@@ -114,11 +141,37 @@ static void add_row(tsw_grid_t *grid, const tsw_cell_summary_t *summary,
     tsw_grid_number(grid, or_nan(built, build->registers));
     tsw_grid_number(grid, or_nan(built, build->spill_bytes));
     tsw_grid_number(grid, or_nan(built, build->shared_bytes));
+    tsw_grid_number(grid, or_nan(built, build->cluster));
     tsw_grid_number(grid, or_nan(built && !build->from_cache, (double)build->compile_cpu_ns / 1e6));
     tsw_grid_text(grid, cell->gpu.name);
     tsw_grid_text(grid, cell->node);
     tsw_grid_number(grid, cell->rank);
-    tsw_grid_text(grid, config->detail);
+    add_detail(grid, summary, config);
+}
+
+static uint32_t spills(const tsw_config_result_t *config)
+{
+    return config->outcome == TSW_OUTCOME_COMPILED ? config->record->build.spill_bytes : 0;
+}
+
+/* The rows of a cell that was only compiled have no better order than by what spills. */
+static void add_rows(tsw_grid_t *grid, const tsw_cell_summary_t *cell, const char *outcome)
+{
+    uint32_t least = 0;
+    for (bool more = true; more;) {
+        uint32_t next = UINT32_MAX;
+        for (size_t i = 0; i < cell->config_count; i++) {
+            const tsw_config_result_t *config = &cell->configs[i];
+            const uint32_t bytes = spills(config);
+            if (bytes > least && bytes < next)
+                next = bytes;
+            if (bytes == least &&
+                (outcome == NULL || strcmp(outcome, tsw_outcome_name(config->outcome)) == 0))
+                add_row(grid, cell, config);
+        }
+        more = next < UINT32_MAX;
+        least = next;
+    }
 }
 
 static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
@@ -129,10 +182,8 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
     const tsw_format_t format = tsw_format_parse(args->format);
     for (size_t i = 0; i < reduction->cell_count; i++) {
         const tsw_cell_summary_t *cell = &reduction->cells[i];
-        for (size_t k = 0; wants_cell(args, cell->cell) && k < cell->config_count; k++)
-            if (args->outcome == NULL ||
-                strcmp(args->outcome, tsw_outcome_name(cell->configs[k].outcome)) == 0)
-                add_row(&grid, cell, &cell->configs[k]);
+        if (wants_cell(args, cell->cell))
+            add_rows(&grid, cell, args->outcome);
     }
     if (format == TSW_FORMAT_TEXT) /* files carry the mode in a column */
         tsw_buf_append_text(&out, tsw_cli_mark(dataset->meta.mode));
@@ -240,7 +291,8 @@ int tsw_cli_show(int argc, char **argv)
             "and standard deviation in ns per launch, speed against the baseline and against what "
             "the device was calibrated to achieve, regret against the best as a ratio, why the "
             "protocol stopped measuring it, and what the compiler made. The time of a config that "
-            "was dropped early is an estimate: '~' stands before it, and it has no interval.",
+            "was dropped early is an estimate: '~' stands before it, and it has no interval. "
+            "Configs that were only compiled stand in the order of what they spill.",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,

@@ -1,6 +1,7 @@
 #include "pack/pack.h"
 
 #include "base/mem.h"
+#include "pack/arch.h"
 #include "pack/pack_check.h"
 #include "pack/rows.h"
 
@@ -151,6 +152,18 @@ const tsw_config_list_t *tsw_pack_list(const tsw_pack_t *pack, tsw_arch_t arch)
             found = &pack->lists[i];
     }
     return found;
+}
+
+tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch)
+{
+    if (!tsw_arch_has_dtype(arch, cell))
+        return cell;
+    for (size_t i = 0; i < pack->arg_count; i++) {
+        const tsw_dtype_t dtype = pack->args[i].dtype;
+        if (dtype != TSW_DTYPE_OF_CELL && !tsw_arch_has_dtype(arch, dtype))
+            return dtype;
+    }
+    return TSW_DTYPE_OF_CELL;
 }
 
 const char *tsw_template_name(tsw_template_t id)

@@ -333,7 +333,7 @@ static void lint_arch(tsw_lint_ctx_t *c, tsw_arch_t arch)
         variant.static_dims[i] = pack->dim_is_static[i] ? STATIC_DIM : 0;
     for (int d = 0; d < TSW_DTYPE_COUNT; d++) {
         variant.dtype = (tsw_dtype_t)d;
-        if (!pack->dtypes[d] || !tsw_arch_has_dtype(arch, variant.dtype))
+        if (!pack->dtypes[d] || tsw_pack_lacking(pack, variant.dtype, arch) != TSW_DTYPE_OF_CELL)
             continue;
         do
             lint_variant(c, &variant);

@@ -290,13 +290,13 @@ static tsw_status_t check_limit(const maker_t *m, tsw_purpose_t purpose,
 }
 
 /* The dtype is not there: nothing of the list stands, not even the baseline. */
-static tsw_status_t drop_all(maker_t *m)
+static tsw_status_t drop_all(maker_t *m, tsw_dtype_t lacking)
 {
     char reason[REASON_MAX];
     char arch[16];
     size_t in = m->space->count;
     snprintf(reason, sizeof(reason), "%s has no %s", tsw_arch_format(m->arch, arch),
-             tsw_dtype_name(m->variant->dtype));
+             tsw_dtype_name(lacking));
     m->space->count = 0;
     return tsw_filter_report_add(&m->space->report, "dtype", reason, in, in, m->err);
 }
@@ -313,8 +313,9 @@ tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_p
                  .space = &space,
                  .err = err};
     tsw_status_t status = list_configs(&m, entry);
-    if (status == TSW_OK && !tsw_arch_has_dtype(arch, variant->dtype)) {
-        status = drop_all(&m);
+    const tsw_dtype_t lacking = tsw_pack_lacking(variant->pack, variant->dtype, arch);
+    if (status == TSW_OK && lacking != TSW_DTYPE_OF_CELL) {
+        status = drop_all(&m, lacking);
     } else if (status == TSW_OK) {
         status = apply_all(&m);
         if (status == TSW_OK)
