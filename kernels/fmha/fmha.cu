@@ -7,6 +7,7 @@
 // that all of its queries see whole, then those that need a mask.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 #include <cuda_tile.h>
 
 namespace ct = cuda::tiles;

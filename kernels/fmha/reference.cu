@@ -3,6 +3,7 @@
 // and key c, and every 16th element of query r's output.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 constexpr int D = DIM_D;
 constexpr int SIDE = 16;
