@@ -6,6 +6,7 @@ SETUP  ?= tools/setup.sh
 PREFIX ?= /usr/local
 JOBS   ?= $(shell nproc)
 DEMO   ?= demo-run
+COMPILED ?= compiled
 BUNDLE ?= tilesweep-bundle.tar.gz
 BUILD  := $(if $(filter dev ci,$(PRESET)),build,build-$(PRESET))
 
@@ -15,6 +16,7 @@ help:
 	@echo 'make demo      set up, build, and run the main job end to end into $(DEMO)/'
 	@echo 'make test      set up, build, and run every test (those for a GPU skip without one)'
 	@echo 'make gpu-test  build and run the tests that need a GPU'
+	@echo 'make compile-all  every config of every shipped pack for every architecture, into $(COMPILED)/'
 	@echo 'make lint      only the checks of the source'
 	@echo 'make format    clang-format over src/ and tests/'
 	@echo 'make install   into $(PREFIX)'
@@ -36,6 +38,9 @@ test: setup build
 gpu-test: build
 	ctest --preset $(PRESET) -L gpu
 
+compile-all: build
+	tools/compile_all.sh $(BUILD)/bin jobs/compile_all.yaml $(COMPILED)
+
 lint: build
 	ctest --preset $(PRESET) -L lint
 
@@ -48,4 +53,4 @@ install: build
 bundle: setup build
 	tools/bundle.sh $(BUILD) $(BUNDLE)
 
-.PHONY: help setup build demo test gpu-test lint format install bundle
+.PHONY: help setup build demo test gpu-test compile-all lint format install bundle
