@@ -178,7 +178,8 @@ int tsw_pack_knob_index(const tsw_pack_t *pack, const char *name); /* -1: none *
 const tsw_tolerance_t *tsw_pack_tolerance(const tsw_pack_t *pack, tsw_dtype_t dtype);
 /* The list of the arch, or the default one, or NULL. */
 const tsw_config_list_t *tsw_pack_list(const tsw_pack_t *pack, tsw_arch_t arch);
-/* The first dtype that the arch lacks: the cell's or that of an argument; TSW_DTYPE_OF_CELL: none. */
+/* The first dtype that the arch lacks: the cell's or that of an argument; TSW_DTYPE_OF_CELL: none.
+ */
 tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch);
 
 const char *tsw_template_name(tsw_template_t id); /* "T3" */
