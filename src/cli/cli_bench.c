@@ -106,6 +106,28 @@ static tsw_status_t print_result(const tsw_one_result_t *result, bool times, boo
     return TSW_OK;
 }
 
+/* Exit code 1 when the timers disagree. */
+static tsw_status_t print_timer(const tsw_one_result_t *result, int *exit_p, tsw_err_t *err)
+{
+    const tsw_cell_result_t *cell = &result->dataset.cells[0];
+    char own[32], cupti[32];
+    if (result->timer.count == 0)
+        return tsw_err_set(err, TSW_ERR_ENV, "the timer was not checked: the log above says why");
+    for (size_t i = 0; i < result->timer.count; i++) {
+        const tsw_timer_check_t *check = &result->timer.items[i];
+        const bool agrees = tsw_timer_check_agrees(check);
+        const bool is_known = check->config_index < cell->record_count;
+        printf("  timer      %s: %s; CUPTI: %s (%+.2f %%, %+.3f us): %s\n",
+               is_known ? cell->config_texts[check->config_index] : "?",
+               tsw_text_format_ns(check->own_ns, own), tsw_text_format_ns(check->cupti_ns, cupti),
+               100 * (check->own_ns / check->cupti_ns - 1), (check->own_ns - check->cupti_ns) / 1e3,
+               agrees ? "within 2 % or 0.5 us" : "they DISAGREE by more than 2 % and 0.5 us");
+        if (!agrees)
+            *exit_p = TSW_EXIT_UNUSABLE;
+    }
+    return TSW_OK;
+}
+
 typedef struct {
     const char *command;
     tsw_one_cell_t cell;
@@ -119,6 +141,9 @@ static tsw_status_t run_and_print(const tsw_words_t *words, void *user, int *exi
     args->cell.words = words->items;
     args->cell.word_count = words->count;
     args->cell.protocol = args->fixed ? "fixed" : "rounds";
+    if (args->fixed && args->cell.check_timer)
+        return tsw_err_set(err, TSW_ERR_ARG,
+                           "--fixed times nothing that --check-timer could check");
     tsw_cli_catch_signals();
     tsw_status_t status = tsw_one_cell_run(&args->cell, args->command, &result, err);
     if (status == TSW_OK) {
@@ -126,6 +151,8 @@ static tsw_status_t run_and_print(const tsw_words_t *words, void *user, int *exi
         *exit_p = usable ? TSW_EXIT_DONE : TSW_EXIT_UNUSABLE;
         status = print_result(&result, args->times, args->record_line, err);
     }
+    if (status == TSW_OK && args->cell.check_timer)
+        status = print_timer(&result, exit_p, err);
     tsw_one_result_fini(&result);
     return status;
 }
@@ -185,6 +212,10 @@ int tsw_cli_bench(int argc, char **argv)
         {"clocks", 0, "C", TSW_OPTION_CLOCKS, &args.cell.locked_mhz,
          "free, or lock:MHZ: hold the SM clock there and give it back at the end; needs root "
          "(default: free)",
+         NULL},
+        {"check-timer", 0, NULL, TSW_OPTION_FLAG, &args.cell.check_timer,
+         "Afterwards time both once more, beside CUPTI; exit code 1 when they differ by more than "
+         "2 % and 0.5 us, 3 without CUPTI (default: off)",
          NULL},
         {"print-record", 0, NULL, TSW_OPTION_FLAG, &args.record_line,
          "End with a line of mean, std, rel_std, median, min, max, nrep, peak_mem_mb: ms, rel_std "

@@ -259,6 +259,7 @@ tsw_status_t tsw_one_cell_run(const tsw_one_cell_t *cell, const char *invocation
         .toolchain = cell->toolchain,
         .cache_dir = cell->cache_dir,
         .locked_mhz = cell->locked_mhz,
+        .timer_p = cell->check_timer ? &result.timer : NULL,
         .invocation = invocation,
     };
     tsw_status_t status = prepare(cell, &snapshot, &config, err);

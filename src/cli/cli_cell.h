@@ -3,6 +3,7 @@
 #define TSW_CLI_CELL_H
 
 #include "record/dataset.h"
+#include "record/timer_check.h"
 
 typedef struct {
     const char *const *words; /* PACK, then NAME=VALUE for every dim, dtype and flags */
@@ -13,6 +14,7 @@ typedef struct {
     const char *protocol;                        /* "rounds" or "fixed" */
     uint32_t rounds, warmup;
     uint32_t locked_mhz; /* SM clock; 0: free */
+    bool check_timer;    /* against CUPTI's */
     bool hot;            /* leave the L2 cache as it is */
 } tsw_one_cell_t;
 
@@ -20,6 +22,7 @@ typedef struct {
     tsw_dataset_t dataset;        /* exactly one cell */
     const tsw_record_t *record;   /* of the config asked for; an alias is followed; borrowed */
     const tsw_record_t *baseline; /* borrowed */
+    tsw_timer_checks_t timer;     /* when asked for */
     const char *config;           /* canonical text of what was asked for; borrowed */
 } tsw_one_result_t;
 

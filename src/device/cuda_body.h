@@ -4,6 +4,7 @@
 
 #include "device/cuda_api.h"
 #include "device/device.h"
+#include "device/cupti.h"
 #include "device/nvml.h"
 #include "device/tool_values.h"
 
@@ -56,6 +57,7 @@ typedef struct {
     tsw_device_t base;
     tsw_cuda_api_t api;
     tsw_nvml_t *nvml;
+    tsw_cupti_t *cupti; /* NULL: not asked for */
     tsw_gpu_t gpu;
     cu_device_t device;
     cu_context_t context;

@@ -197,6 +197,7 @@ static void cuda_close(tsw_device_t *dev)
 {
     tsw_cuda_t *cuda = body(dev);
     tsw_nvml_close(cuda->nvml);
+    tsw_cupti_close(cuda->cupti);
     if (!cuda->lost)
         release(cuda);
     for (size_t i = 0; i < cuda->kernel_count; i++)
@@ -251,6 +252,22 @@ static tsw_status_t canary(tsw_device_t *dev, tsw_err_t *err)
     return TSW_OK;
 }
 
+static tsw_status_t trace_find(tsw_device_t *dev, tsw_err_t *err)
+{
+    return body(dev)->cupti != NULL ? TSW_OK : tsw_cupti_open(&body(dev)->cupti, err);
+}
+
+static tsw_status_t trace_begin(tsw_device_t *dev, tsw_err_t *err)
+{
+    tsw_status_t status = trace_find(dev, err);
+    return status == TSW_OK ? tsw_cupti_begin(body(dev)->cupti, err) : status;
+}
+
+static tsw_status_t trace_end(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err)
+{
+    return tsw_cupti_end(body(dev)->cupti, ns_p, count_p, err);
+}
+
 static uint64_t now_ns(const tsw_device_t *dev)
 {
     (void)dev;
@@ -291,6 +308,9 @@ static const tsw_device_ops_t cuda_ops = {
     .prove_flush = tsw_cuda_prove_flush,
     .telemetry = tsw_cuda_telemetry,
     .health = tsw_cuda_health,
+    .trace_find = trace_find,
+    .trace_begin = trace_begin,
+    .trace_end = trace_end,
     .now_ns = now_ns,
     .profiler = profiler,
 };

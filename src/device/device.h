@@ -185,6 +185,11 @@ typedef struct tsw_device_ops {
     /* Unless `now` at most every 250 ms, and in between as if nothing had happened: it takes a
      * while. What happened is not lost, but seen at the next look. */
     void (*health)(tsw_device_t *dev, bool now, tsw_health_t *health_p);
+    /* CUPTI's word on how long kernels take: whether it can be had (TSW_ERR_ENV), and those of the
+     * waves in between, heap. It slows launches from the first trace_begin on. */
+    tsw_status_t (*trace_find)(tsw_device_t *dev, tsw_err_t *err);
+    tsw_status_t (*trace_begin)(tsw_device_t *dev, tsw_err_t *err);
+    tsw_status_t (*trace_end)(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
 } tsw_device_ops_t;

@@ -27,6 +27,7 @@ enum {
     WAVE_NS = 150000, /* the host's part of a wave */
     GRAPH_NS = 80000, /* a graph, without its nodes */
     NODE_NS = 2500,
+    EVENT_NS = 150,
     REFERENCE_SLOWNESS = 40,
     QUEUE_DEPTH = 1022,
 };
@@ -39,6 +40,9 @@ typedef struct {
     tsw_sim_scenario_t scenario;
     tsw_sim_place_t place;
     tsw_nvml_t *nvml; /* NULL, unless TSW_LIBNVML asks for one: a stand-in, for tests */
+    bool is_traced;
+    uint64_t *traced_ns;
+    size_t traced_count, traced_capacity;
     uint64_t clock_ns;
     uint64_t queued_ns; /* of copies that nobody waited for yet */
     double pace;        /* real time for each virtual; 0: none */
@@ -118,6 +122,7 @@ static void sim_close(tsw_device_t *dev)
 {
     tsw_sim_t *sim = body(dev);
     tsw_nvml_close(sim->nvml);
+    tsw_free(sim->traced_ns);
     tsw_sim_scenario_fini(&sim->scenario);
     tsw_free(sim);
 }
@@ -463,6 +468,17 @@ static void graph_free(tsw_device_t *dev, tsw_graph_t *graph)
     tsw_free(graph);
 }
 
+/* Between the events of a shot lies more than the kernel. */
+static tsw_status_t note_traced(tsw_sim_t *sim, uint32_t repeat, uint64_t ns, tsw_err_t *err)
+{
+    for (uint32_t i = 0; i < repeat; i++) {
+        if (!TSW_GROW(sim->traced_ns, sim->traced_capacity, sim->traced_count))
+            return tsw_err_nomem(err);
+        sim->traced_ns[sim->traced_count++] = ns > 2 * EVENT_NS ? ns - EVENT_NS : ns;
+    }
+    return TSW_OK;
+}
+
 /* All launches of a shot take what its first one takes; faults count it as one. */
 static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, uint32_t round, double timeout_s,
                           uint64_t *interval_ns_p, tsw_err_t *err)
@@ -477,7 +493,7 @@ static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, uint32_t round
         return status;
     sim->clock_ns += (uint64_t)(shot->repeat - 1) * ns;
     *interval_ns_p = shot->repeat * ns;
-    return TSW_OK;
+    return sim->is_traced ? note_traced(sim, shot->repeat, ns, err) : TSW_OK;
 }
 
 static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
@@ -543,6 +559,32 @@ static void health(tsw_device_t *dev, bool now, tsw_health_t *health_p)
     tsw_nvml_health(body(dev)->nvml, health_p);
 }
 
+static tsw_status_t trace_find(tsw_device_t *dev, tsw_err_t *err)
+{
+    return usable(body(dev), err);
+}
+
+static tsw_status_t trace_begin(tsw_device_t *dev, tsw_err_t *err)
+{
+    body(dev)->is_traced = true;
+    body(dev)->traced_count = 0;
+    return usable(body(dev), err);
+}
+
+static tsw_status_t trace_end(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    tsw_status_t status = usable(sim, err);
+    sim->is_traced = false;
+    if (status != TSW_OK)
+        return status;
+    *ns_p = sim->traced_ns;
+    *count_p = sim->traced_count;
+    sim->traced_ns = NULL;
+    sim->traced_count = sim->traced_capacity = 0;
+    return TSW_OK;
+}
+
 static uint64_t now_ns(const tsw_device_t *dev)
 {
     return const_body(dev)->clock_ns;
@@ -581,6 +623,9 @@ static const tsw_device_ops_t sim_ops = {
     .prove_flush = prove_flush,
     .telemetry = telemetry,
     .health = health,
+    .trace_find = trace_find,
+    .trace_begin = trace_begin,
+    .trace_end = trace_end,
     .now_ns = now_ns,
     .profiler = profiler,
 };

@@ -53,6 +53,8 @@ typedef struct {
     /* The device is busy and the host is not: false when there is nothing to do for it. It may
      * load kernels. NULL: there never is. */
     bool (*idle)(void *user);
+    /* Medians of a launch by our timer and by CUPTI's; only for tsw_measure_check_timer. */
+    void (*timer)(void *user, uint32_t index, double own_ns, double cupti_ns);
 } tsw_measure_sink_t;
 
 /* TSW_ERR_DEVICE_MEMORY when the buffers do not fit; TSW_ERR_INPUT or TSW_ERR_OVERFLOW when an
@@ -70,6 +72,11 @@ tsw_status_t tsw_measure_add(tsw_measure_t *measure, const tsw_measure_config_t 
  * counted within their stage); then every config's last launch is verified, and the in-place check
  * made for inout arguments. A failure goes to the sink, also for a config that has samples. */
 tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err);
+/* After _time, for the baseline and the pick, or both of two configs: our timer against CUPTI's. No
+ * times may be taken in this process afterwards. TSW_ERR_ENV: no CUPTI. Others as the device
+ * port's.
+ */
+tsw_status_t tsw_measure_check_timer(tsw_measure_t *measure, tsw_err_t *err);
 /* After _time: the config that the protocol chose, -1: none; and why it left each. */
 int32_t tsw_measure_pick(const tsw_measure_t *measure);
 size_t tsw_measure_config_count(const tsw_measure_t *measure);

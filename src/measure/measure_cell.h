@@ -17,16 +17,23 @@ typedef struct {
     uint64_t input_offset, output_offset; /* in a set of the ring */
 } tsw_measure_arg_t;
 
+/* What an interval is made of. */
+typedef struct {
+    uint32_t launches;
+    bool is_graph;
+} tsw_measure_interval_t;
+
 typedef struct {
     uint32_t index;
     bool is_ok;
     tsw_fate_t fate;
     tsw_kernel_t *kernel;
-    char *config_text;      /* canonical */
-    tsw_launch_t launch;    /* with split buffers, of set 0 */
-    uint64_t first_ns;      /* the launch that was verified; 0: none, or its time says nothing */
-    uint64_t single_ns;     /* shortest launch of its own so far; 0: none */
-    tsw_launch_t *launches; /* one per set; NULL: not needed yet */
+    char *config_text;   /* canonical */
+    tsw_launch_t launch; /* with split buffers, of set 0 */
+    uint64_t first_ns;   /* the launch that was verified; 0: none, or its time says nothing */
+    tsw_measure_interval_t interval; /* of its last shot; no launches: none yet */
+    uint64_t single_ns;              /* shortest launch of its own so far; 0: none */
+    tsw_launch_t *launches;          /* one per set; NULL: not needed yet */
     tsw_graph_t *graph;
     uint32_t graph_launches;
 } tsw_measure_entry_t;
@@ -112,12 +119,6 @@ uint64_t tsw_measure_ring_address(const tsw_measure_t *measure, const tsw_memory
 tsw_status_t tsw_measure_ring_check(tsw_measure_t *measure, uint64_t *damaged_p, tsw_err_t *err);
 
 /* ---- measure_shots.c ---- */
-
-/* What an interval is made of. */
-typedef struct {
-    uint32_t launches;
-    bool is_graph;
-} tsw_measure_interval_t;
 
 /* Pure. As the wave wants it, for a config whose single launch takes single_ns (0: unknown), where
  * the fastest of the wave takes best_ns. */

@@ -182,6 +182,7 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
         if (status == TSW_OK)
             status = tsw_measure_shot(measure, entry, wave->kind, interval, &rounds->shots[i], err);
         rounds->launch_counts[i] = interval.launches;
+        entry->interval = interval;
     }
     tsw_measure_turn(measure, use);
     return status;

@@ -6,6 +6,7 @@
 #include "plan/plan.h"
 #include "record/calibration.h"
 #include "record/dataset.h"
+#include "record/timer_check.h"
 
 #define TSW_RUN_NO_BUDGET (-1.0)
 
@@ -32,6 +33,10 @@ typedef struct {
     /* Where to put what the probes of rank 0's device say, before its first cell; NULL: no probes.
      * A device that fails them leaves it untouched. */
     tsw_calibration_t *calibration_p;
+    /* Where to put what the timer of rank 0's device is against CUPTI's, for the baseline and the
+     * pick of its cells; NULL: no check. What it measures after its first cell is disturbed by it.
+     */
+    tsw_timer_checks_t *timer_p;
     bool progress; /* bar on a terminal, a line a minute otherwise */
 } tsw_run_options_t;
 

@@ -178,6 +178,18 @@ static tsw_status_t on_calibrated(tsw_run_t *run, tsw_reader_t *in, tsw_err_t *e
     return TSW_OK;
 }
 
+static tsw_status_t on_timer(tsw_run_t *run, const uint8_t *body, size_t size, tsw_err_t *err)
+{
+    tsw_timer_checks_t *checks = run->options->timer_p;
+    tsw_timer_check_t check;
+    tsw_status_t status = tsw_get_timer_check(body, size, &check, err);
+    if (status == TSW_OK && checks == NULL)
+        status = tsw_err_set(err, TSW_ERR_CORRUPT, "a check of the timer that nobody asked for");
+    if (status == TSW_OK && checks->count < TSW_TIMER_CHECKS)
+        checks->items[checks->count++] = check;
+    return status;
+}
+
 static tsw_status_t take_frame(tsw_run_t *run, uint32_t type, const uint8_t *body, size_t size,
                                tsw_err_t *err)
 {
@@ -201,6 +213,8 @@ static tsw_status_t take_frame(tsw_run_t *run, uint32_t type, const uint8_t *bod
         return on_timed(run, body, size, err);
     case TSW_CHILD_REFUSED:
         return on_refused(run, body, size, err);
+    case TSW_CHILD_TIMER:
+        return on_timer(run, body, size, err);
     case TSW_CHILD_CALIBRATED:
         return on_calibrated(run, &in, err);
     case TSW_CHILD_FAILED:
@@ -349,6 +363,7 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
                           .seed = run->spec.seed,
                           .arch = run->spec.arch,
                           .locked_mhz = run->options->locked_mhz,
+                          .check_timer = run->options->timer_p != NULL,
                           .snapshot = run->job->snapshot};
     char none[] = "";
     msg.scenario = run->spec.scenario != NULL ? run->spec.scenario : none;

@@ -202,6 +202,7 @@ void tsw_put_msg_init(tsw_buf_t *out, const tsw_msg_init_t *msg)
     tsw_put_u64(out, msg->seed);
     tsw_put_u32(out, msg->arch);
     tsw_put_u32(out, msg->locked_mhz);
+    tsw_put_u8(out, msg->check_timer);
     tsw_put_text(out, msg->scenario);
     tsw_put_fileset(out, &msg->snapshot);
 }
@@ -218,6 +219,7 @@ tsw_status_t tsw_get_msg_init(const void *body, size_t size, tsw_msg_init_t *msg
     msg.seed = tsw_get_u64(&in);
     msg.arch = tsw_get_u32(&in);
     msg.locked_mhz = tsw_get_u32(&in);
+    msg.check_timer = tsw_get_u8(&in) != 0;
     msg.scenario = tsw_get_text(&in);
     tsw_status_t status = tsw_get_fileset(&in, &msg.snapshot, err);
     if (status == TSW_OK)
@@ -234,6 +236,25 @@ void tsw_msg_init_fini(tsw_msg_init_t *msg)
     tsw_free(msg->scenario);
     tsw_fileset_fini(&msg->snapshot);
     *msg = (tsw_msg_init_t){0};
+}
+
+/* ---- TIMER ---- */
+
+void tsw_put_timer_check(tsw_buf_t *out, const tsw_timer_check_t *check)
+{
+    tsw_put_u32(out, check->config_index);
+    tsw_put_f64(out, check->own_ns);
+    tsw_put_f64(out, check->cupti_ns);
+}
+
+tsw_status_t tsw_get_timer_check(const void *body, size_t size, tsw_timer_check_t *check_p,
+                                 tsw_err_t *err)
+{
+    tsw_reader_t in = tsw_reader(body, size);
+    check_p->config_index = tsw_get_u32(&in);
+    check_p->own_ns = tsw_get_f64(&in);
+    check_p->cupti_ns = tsw_get_f64(&in);
+    return tsw_msg_done(&in, "timer", err);
 }
 
 /* ---- LOCK ---- */

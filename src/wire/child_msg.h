@@ -5,6 +5,7 @@
 #ifndef TSW_WIRE_CHILD_MSG_H
 #define TSW_WIRE_CHILD_MSG_H
 
+#include "record/timer_check.h"
 #include "wire/wire.h"
 
 /* Types of frames. The build keeper gets one BUILD and answers BUILT or FAILED. The measure worker
@@ -32,6 +33,7 @@ typedef enum {
     TSW_CHILD_CALIBRATED, /* a tsw_calibration_t */
     TSW_CHILD_LOCK,       /* to the holder of a clock's lock, which answers LOCKED or FAILED */
     TSW_CHILD_LOCKED,     /* empty */
+    TSW_CHILD_TIMER,      /* a tsw_timer_check_t */
 } tsw_child_msg_t;
 
 #define TSW_MSG_ARCH_MAX 32
@@ -92,6 +94,10 @@ typedef struct {
     char text[TSW_ERR_TEXT_MAX];
 } tsw_msg_failed_t;
 
+void tsw_put_timer_check(tsw_buf_t *out, const tsw_timer_check_t *check);
+tsw_status_t tsw_get_timer_check(const void *body, size_t size, tsw_timer_check_t *check_p,
+                                 tsw_err_t *err);
+
 void tsw_put_msg_failed(tsw_buf_t *out, tsw_status_t status, const char *text);
 tsw_status_t tsw_get_msg_failed(const void *body, size_t size, tsw_msg_failed_t *msg_p,
                                 tsw_err_t *err);
@@ -106,6 +112,7 @@ typedef struct {
     uint64_t seed;
     uint32_t arch;
     uint32_t locked_mhz; /* the SM clock is; 0: free */
+    bool check_timer;    /* hold it against CUPTI's after each cell */
     char *scenario;      /* "": none */
     tsw_fileset_t snapshot;
 } tsw_msg_init_t;

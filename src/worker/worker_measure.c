@@ -24,7 +24,8 @@ typedef struct {
     bool is_heir; /* of a worker that died in the cell in hand: does nothing ahead */
     tsw_job_t *job;
     tsw_device_t *dev;
-    uint32_t locked_mhz;    /* its SM clock is; 0: free */
+    uint32_t locked_mhz; /* its SM clock is; 0: free */
+    bool check_timer;
     tsw_buf_t tool;         /* the cubin of its own kernels */
     const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
     size_t *fill_sizes;
@@ -112,6 +113,14 @@ static bool work_ahead(void *user)
            tsw_ahead_work(&worker->ahead, worker->fd, &worker->in, worker->job, worker->dev);
 }
 
+static void tell_timer(void *user, uint32_t index, double own_ns, double cupti_ns)
+{
+    worker_t *worker = user;
+    tsw_timer_check_t check = {.config_index = index, .own_ns = own_ns, .cupti_ns = cupti_ns};
+    tsw_put_timer_check(&worker->out, &check);
+    say(worker, TSW_CHILD_TIMER);
+}
+
 /* ---- the frames ---- */
 
 static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t *err)
@@ -125,9 +134,12 @@ static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t
     snprintf(spec.model, sizeof(spec.model), "%s", msg->model);
     snprintf(spec.node, sizeof(spec.node), "%s", msg->node);
     worker->locked_mhz = msg->locked_mhz;
+    worker->check_timer = msg->check_timer;
     tsw_status_t status = tsw_job_read(&msg->snapshot, &worker->job, err);
     if (status == TSW_OK)
         status = tsw_device_open(&spec, &worker->dev, err);
+    if (status == TSW_OK && worker->check_timer)
+        status = worker->dev->ops->trace_find(worker->dev, err);
     return status;
 }
 
@@ -250,7 +262,7 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .fill_sizes = worker->fill_sizes,
                                .watch = &worker->watch};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
-    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round, work_ahead};
+    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round, work_ahead, tell_timer};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
 }
 
@@ -331,6 +343,17 @@ static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
     return status;
 }
 
+/* The times are good whether CUPTI works or not; only what ends the process is an error. */
+static tsw_status_t check_timer(worker_t *worker, tsw_err_t *err)
+{
+    tsw_status_t status = tsw_measure_check_timer(worker->measure, err);
+    if (status != TSW_ERR_DEVICE && status != TSW_ERR_ENV)
+        return status;
+    tsw_log(TSW_LOG_ERROR, "%s", err->text);
+    tsw_err_clear(err);
+    return TSW_OK;
+}
+
 static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
 {
     if (worker->measure == NULL)
@@ -340,6 +363,8 @@ static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
     tsw_status_t status = tsw_msg_done(&in, "time", err);
     if (status == TSW_OK)
         status = tsw_measure_time(worker->measure, first_round, err);
+    if (status == TSW_OK && worker->check_timer)
+        status = check_timer(worker, err);
     if (status != TSW_OK)
         return status;
     status = say_timed(worker, err);
