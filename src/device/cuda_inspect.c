@@ -3,7 +3,7 @@
 #include "device/cuda_body.h"
 
 /* Result buffers of an item. */
-enum { FRONT, BACK, SUM, RESULTS_OF_ITEM };
+enum { FRONT, BACK, SUM, COMPARE, RESULTS_OF_ITEM };
 
 enum { ITEMS_MAX = TSW_CUDA_RESULTS / RESULTS_OF_ITEM };
 
@@ -14,6 +14,54 @@ static tsw_status_t queue_range(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint
     uint64_t to = cuda->results + result * TOOL_RESULT_COUNT * sizeof(uint64_t);
     void *params[] = {&from, &bytes, &to};
     return tsw_cuda_tool(cuda, kernel, bytes / 8 + 1, params, err);
+}
+
+static tsw_status_t queue_compare(tsw_cuda_t *cuda, const tsw_inspection_t *item, size_t result,
+                                  tsw_err_t *err)
+{
+    uint64_t to = cuda->results + result * TOOL_RESULT_COUNT * sizeof(uint64_t);
+    uint64_t got = item->memory->address, want = item->want->address, elements = item->elements;
+    int dtype = (int)item->dtype;
+    double atol = item->atol, rtol = item->rtol;
+    void *params[] = {&got, &want, &dtype, &elements, &atol, &rtol, &to};
+    return tsw_cuda_tool(cuda, TSW_TOOL_COMPARE, elements, params, err);
+}
+
+static tsw_compare_t take_compare(const volatile uint64_t *result, uint64_t elements)
+{
+    bool bad = result[TOOL_RESULT_MISMATCHES] > 0;
+    return (tsw_compare_t){
+        .elements = elements,
+        .mismatches = result[TOOL_RESULT_MISMATCHES],
+        .nans = result[TOOL_RESULT_NANS],
+        .unwritten = result[TOOL_RESULT_UNWRITTEN],
+        .first_bad = bad ? result[TOOL_RESULT_FIRST] : 0,
+        .max_abs = tool_double(result[TOOL_RESULT_ABS]),
+        .max_rel = tool_double(result[TOOL_RESULT_REL]),
+    };
+}
+
+tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
+                              tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
+                              tsw_compare_t *compare_p, tsw_err_t *err)
+{
+    tsw_cuda_t *cuda = (tsw_cuda_t *)dev;
+    tsw_inspection_t item = {.memory = got,
+                             .want = want,
+                             .dtype = dtype,
+                             .elements = elements,
+                             .atol = atol,
+                             .rtol = rtol};
+    tsw_status_t status = tsw_cuda_usable(cuda, err);
+    if (status == TSW_OK)
+        status = tsw_cuda_results_clear(cuda, 1, err);
+    if (status == TSW_OK)
+        status = queue_compare(cuda, &item, 0, err);
+    if (status == TSW_OK)
+        status = tsw_cuda_results_read(cuda, 1, err);
+    if (status == TSW_OK)
+        *compare_p = take_compare(cuda->shared->results[0], elements);
+    return status;
 }
 
 static tsw_status_t queue_item(tsw_cuda_t *cuda, const tsw_inspection_t *item, size_t at,
@@ -32,6 +80,8 @@ static tsw_status_t queue_item(tsw_cuda_t *cuda, const tsw_inspection_t *item, s
     if (status == TSW_OK && item->with_sum)
         status =
             queue_range(cuda, TSW_TOOL_CHECKSUM, memory->address, memory->bytes, result + SUM, err);
+    if (status == TSW_OK && item->want != NULL)
+        status = queue_compare(cuda, item, result + COMPARE, err);
     return status;
 }
 
@@ -49,6 +99,8 @@ static void take_item(const tsw_cuda_t *cuda, tsw_inspection_t *item, size_t at)
         item->first = start + (int64_t)front[TOOL_RESULT_FIRST];
     if (item->with_sum)
         item->sum = cuda->shared->results[result + SUM][TOOL_RESULT_MISMATCHES];
+    if (item->want != NULL)
+        item->compare = take_compare(cuda->shared->results[result + COMPARE], item->elements);
 }
 
 static tsw_status_t inspect_some(tsw_cuda_t *cuda, tsw_inspection_t *items, size_t count,

@@ -254,33 +254,6 @@ tsw_status_t tsw_cuda_check_gaps(tsw_device_t *dev, const tsw_memory_t *memory,
     return status;
 }
 
-tsw_status_t tsw_cuda_compare(tsw_device_t *dev, const tsw_memory_t *got, const tsw_memory_t *want,
-                              tsw_dtype_t dtype, uint64_t elements, double atol, double rtol,
-                              tsw_compare_t *compare_p, tsw_err_t *err)
-{
-    tsw_cuda_t *cuda = body(dev);
-    int dtype_id = (int)dtype;
-    uint64_t got_address = got->address, want_address = want->address;
-    uint64_t results[TOOL_RESULT_COUNT];
-    void *params[] = {&got_address, &want_address, &dtype_id,     &elements,
-                      &atol,        &rtol,         &cuda->results};
-    tsw_status_t status =
-        tsw_cuda_tool_result(cuda, TSW_TOOL_COMPARE, elements, params, results, err);
-    if (status != TSW_OK)
-        return status;
-    bool bad = results[TOOL_RESULT_MISMATCHES] > 0;
-    *compare_p = (tsw_compare_t){
-        .elements = elements,
-        .mismatches = results[TOOL_RESULT_MISMATCHES],
-        .nans = results[TOOL_RESULT_NANS],
-        .unwritten = results[TOOL_RESULT_UNWRITTEN],
-        .first_bad = bad ? results[TOOL_RESULT_FIRST] : 0,
-        .max_abs = tool_double(results[TOOL_RESULT_ABS]),
-        .max_rel = tool_double(results[TOOL_RESULT_REL]),
-    };
-    return TSW_OK;
-}
-
 tsw_status_t tsw_cuda_checksum(tsw_device_t *dev, const tsw_memory_t *memory, uint64_t *sum_p,
                                tsw_err_t *err)
 {

@@ -36,15 +36,6 @@ typedef struct {
     uint64_t count;
 } tsw_gaps_t;
 
-/* What became of a memory. */
-typedef struct {
-    const tsw_memory_t *memory;
-    bool with_sum;    /* of the contents too */
-    uint64_t damaged; /* out, as check_fences says */
-    int64_t first;    /* out, the same */
-    uint64_t sum;     /* out, as checksum says; untouched without with_sum */
-} tsw_inspection_t;
-
 #define TSW_PARAM_MAX 32
 
 /* A launch, ready to go: kernel parameters by value. */
@@ -83,6 +74,21 @@ typedef struct {
     uint64_t first_bad; /* element index, valid when mismatches > 0 */
     double max_abs, max_rel;
 } tsw_compare_t;
+
+/* What became of a memory. */
+typedef struct {
+    const tsw_memory_t *memory;
+    bool with_sum; /* of the contents too */
+    /* What the contents are compared with, as compare does; NULL: with nothing. */
+    const tsw_memory_t *want;
+    tsw_dtype_t dtype;
+    uint64_t elements;
+    double atol, rtol;
+    uint64_t damaged;      /* out, as check_fences says */
+    int64_t first;         /* out, the same */
+    uint64_t sum;          /* out, as checksum says; untouched without with_sum */
+    tsw_compare_t compare; /* out; untouched without want */
+} tsw_inspection_t;
 
 typedef struct {
     uint32_t sm_clock_mhz, mem_clock_mhz;

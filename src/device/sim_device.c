@@ -319,6 +319,10 @@ static tsw_status_t inspect(tsw_device_t *dev, tsw_inspection_t *items, size_t c
 {
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < count && status == TSW_OK; i++)
+        if (items[i].want != NULL)
+            status = compare(dev, items[i].memory, items[i].want, items[i].dtype, items[i].elements,
+                             items[i].atol, items[i].rtol, &items[i].compare, err);
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
         if (items[i].memory->total > 0)
             status = check_fences(dev, items[i].memory, &items[i].damaged, &items[i].first, err);
     for (size_t i = 0; i < count && status == TSW_OK; i++)

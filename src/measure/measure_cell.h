@@ -142,9 +142,10 @@ tsw_status_t tsw_measure_seal(tsw_measure_t *measure, tsw_err_t *err);
 /* Finds and mends what a launch damaged: fences, inputs, reference outputs. detail: the first
  * damage in words, "" when there is none; size TSW_DETAIL_MAX. */
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err);
-/* Outputs against the reference's: outcome OK, WRONG_RESULT or NAN_RESULT, detail in words. */
-tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
-                                 tsw_verify_facts_t *facts_p, tsw_err_t *err);
+/* The same, and the outputs against the reference's, in one go. outcome OK, WRONG_RESULT or
+ * NAN_RESULT, detail in words. */
+tsw_status_t tsw_measure_judge(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
+                               tsw_verify_facts_t *facts_p, tsw_err_t *err);
 
 /* ---- measure_clock.c ---- */
 

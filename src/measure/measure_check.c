@@ -101,34 +101,6 @@ static buffer_t buffer_at(const tsw_measure_t *measure, size_t i)
     return buffer_of(measure, i % measure->arg_count, (int)(i / measure->arg_count));
 }
 
-tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)
-{
-    const size_t count = measure->arg_count * BUFFERS_OF_ARG;
-    tsw_inspection_t *items = measure->inspections;
-    bool changed = false;
-    detail[0] = '\0';
-    for (size_t i = 0; i < count; i++) {
-        const tsw_memory_t *memory = buffer_at(measure, i).memory;
-        bool is_output = i < measure->arg_count;
-        items[i] =
-            (tsw_inspection_t){.memory = memory, .with_sum = memory->total > 0 && !is_output};
-    }
-    tsw_status_t status = measure->dev->ops->inspect(measure->dev, items, count, err);
-    for (size_t i = 0; i < count && status == TSW_OK; i++) {
-        buffer_t buffer = buffer_at(measure, i);
-        status = judge_fences(measure, &items[i], &buffer, detail, err);
-    }
-    for (size_t i = 0; i < count && status == TSW_OK; i++)
-        changed = is_changed(measure, &items[i], i % measure->arg_count,
-                             (int)(i / measure->arg_count), detail) ||
-                  changed;
-    if (status == TSW_OK && changed)
-        status = tsw_measure_args_fill(measure, err);
-    if (status == TSW_OK && changed)
-        status = tsw_measure_run_reference(measure, err);
-    return status;
-}
-
 static void add_facts(tsw_verify_facts_t *facts, const tsw_compare_t *compare)
 {
     facts->elements += compare->elements;
@@ -170,30 +142,94 @@ static tsw_tolerance_t tolerance_of(const tsw_measure_t *measure, const tsw_meas
     return found != NULL ? *found : (tsw_tolerance_t){.dtype = arg->dtype};
 }
 
-tsw_status_t tsw_measure_compare(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
-                                 tsw_verify_facts_t *facts_p, tsw_err_t *err)
+/* Outputs with a reference are compared with it, if that is asked for. */
+static void ask(tsw_measure_t *measure, bool with_compare)
+{
+    for (size_t i = 0; i < measure->arg_count * BUFFERS_OF_ARG; i++) {
+        const tsw_measure_arg_t *arg = &measure->args[i % measure->arg_count];
+        const tsw_memory_t *memory = buffer_at(measure, i).memory;
+        bool is_output = i < measure->arg_count;
+        tsw_inspection_t item = {.memory = memory, .with_sum = memory->total > 0 && !is_output};
+        if (with_compare && is_output && arg->reference.total > 0) {
+            tsw_tolerance_t tolerance = tolerance_of(measure, arg);
+            item.want = &arg->reference;
+            item.dtype = arg->dtype;
+            item.elements = arg->elements;
+            item.atol = tolerance.atol;
+            item.rtol = tolerance.rtol;
+        }
+        measure->inspections[i] = item;
+    }
+}
+
+/* What damage the answers show, mended. */
+static tsw_status_t judge_damage(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    const size_t count = measure->arg_count * BUFFERS_OF_ARG;
+    const tsw_inspection_t *items = measure->inspections;
+    tsw_status_t status = TSW_OK;
+    bool changed = false;
+    detail[0] = '\0';
+    for (size_t i = 0; i < count && status == TSW_OK; i++) {
+        buffer_t buffer = buffer_at(measure, i);
+        status = judge_fences(measure, &items[i], &buffer, detail, err);
+    }
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
+        changed = is_changed(measure, &items[i], i % measure->arg_count,
+                             (int)(i / measure->arg_count), detail) ||
+                  changed;
+    if (status == TSW_OK && changed)
+        status = tsw_measure_args_fill(measure, err);
+    if (status == TSW_OK && changed)
+        status = tsw_measure_run_reference(measure, err);
+    return status;
+}
+
+static void judge_values(const tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
+                         tsw_verify_facts_t *facts_p)
 {
     tsw_verify_facts_t facts = {.elements = 0};
     detail[0] = '\0';
     for (size_t i = 0; i < measure->arg_count; i++) {
-        const tsw_measure_arg_t *arg = &measure->args[i];
-        if (arg->reference.total == 0)
+        const tsw_inspection_t *item = &measure->inspections[i];
+        if (item->want == NULL)
             continue;
-        tsw_tolerance_t tolerance = tolerance_of(measure, arg);
-        tsw_compare_t compare = {.elements = 0};
-        tsw_status_t status = measure->dev->ops->compare(
-            measure->dev, &arg->output, &arg->reference, arg->dtype, arg->elements, tolerance.atol,
-            tolerance.rtol, &compare, err);
-        if (status != TSW_OK)
-            return status;
-        add_facts(&facts, &compare);
-        if (compare.mismatches > 0 && detail[0] == '\0')
-            say_compare(arg, &compare, tolerance.atol, tolerance.rtol, detail);
+        add_facts(&facts, &item->compare);
+        if (item->compare.mismatches > 0 && detail[0] == '\0')
+            say_compare(&measure->args[i], &item->compare, item->atol, item->rtol, detail);
     }
     *outcome_p = TSW_OUTCOME_OK;
     if (facts.mismatches > 0)
         *outcome_p =
             facts.mismatches == facts.nans ? TSW_OUTCOME_NAN_RESULT : TSW_OUTCOME_WRONG_RESULT;
     *facts_p = facts;
-    return TSW_OK;
+}
+
+static tsw_status_t inspect(tsw_measure_t *measure, bool with_compare, tsw_err_t *err)
+{
+    ask(measure, with_compare);
+    return measure->dev->ops->inspect(measure->dev, measure->inspections,
+                                      measure->arg_count * BUFFERS_OF_ARG, err);
+}
+
+tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    tsw_status_t status = inspect(measure, false, err);
+    return status == TSW_OK ? judge_damage(measure, detail, err) : status;
+}
+
+tsw_status_t tsw_measure_judge(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
+                               tsw_verify_facts_t *facts_p, tsw_err_t *err)
+{
+    char damage[TSW_DETAIL_MAX] = "";
+    tsw_status_t status = inspect(measure, true, err);
+    if (status != TSW_OK)
+        return status;
+    judge_values(measure, outcome_p, detail, facts_p);
+    status = judge_damage(measure, damage, err);
+    if (status == TSW_OK && damage[0] != '\0') {
+        *outcome_p = TSW_OUTCOME_WRONG_RESULT;
+        snprintf(detail, TSW_DETAIL_MAX, "%s", damage);
+    }
+    return status;
 }

@@ -10,18 +10,11 @@ static tsw_status_t launch_and_check(tsw_measure_t *measure, const tsw_launch_t 
                                      uint64_t *ns_p, tsw_outcome_t *outcome_p, char *detail,
                                      tsw_verify_facts_t *facts_p, tsw_err_t *err)
 {
-    char damage[TSW_DETAIL_MAX] = "";
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
     tsw_status_t status = tsw_measure_launch(measure, launch, ns_p, err);
     if (status == TSW_OK)
-        status = tsw_measure_compare(measure, outcome_p, detail, facts_p, err);
-    if (status == TSW_OK)
-        status = tsw_measure_inspect(measure, damage, err);
+        status = tsw_measure_judge(measure, outcome_p, detail, facts_p, err);
     tsw_measure_turn(measure, use);
-    if (status == TSW_OK && damage[0] != '\0') {
-        *outcome_p = TSW_OUTCOME_WRONG_RESULT;
-        snprintf(detail, TSW_DETAIL_MAX, "%s", damage);
-    }
     return status;
 }
 
