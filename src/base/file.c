@@ -45,8 +45,8 @@ out:
     return status;
 }
 
-static tsw_status_t write_all(int fd, const char *path, const void *bytes, size_t size,
-                              tsw_err_t *err)
+static tsw_status_t write_bytes(int fd, const char *path, const void *bytes, size_t size,
+                                tsw_err_t *err)
 {
     const char *at = bytes;
     while (size > 0) {
@@ -58,9 +58,36 @@ static tsw_status_t write_all(int fd, const char *path, const void *bytes, size_
         at += n;
         size -= (size_t)n;
     }
-    if (fsync(fd) != 0)
-        return fail_errno(err, "cannot sync", path);
     return TSW_OK;
+}
+
+static tsw_status_t write_all(int fd, const char *path, const void *bytes, size_t size,
+                              tsw_err_t *err)
+{
+    tsw_status_t status = write_bytes(fd, path, bytes, size, err);
+    if (status == TSW_OK && fsync(fd) != 0)
+        status = fail_errno(err, "cannot sync", path);
+    return status;
+}
+
+tsw_status_t tsw_file_append(const char *path, const void *bytes, size_t size, tsw_err_t *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return fail_errno(err, "cannot open", path);
+    tsw_status_t status = write_bytes(fd, path, bytes, size, err);
+    if (close(fd) != 0 && status == TSW_OK)
+        status = fail_errno(err, "cannot close", path);
+    return status;
+}
+
+bool tsw_file_size(const char *path, uint64_t *size_p)
+{
+    struct stat info;
+    if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return false;
+    *size_p = (uint64_t)info.st_size;
+    return true;
 }
 
 static void sync_parent(const char *path)

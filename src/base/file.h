@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO. */
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
@@ -15,6 +16,11 @@ tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
  * never a part. TSW_ERR_FULL when the disk is full (the tmp file is removed). */
 tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
                                    tsw_err_t *err);
+
+/* Append to a file, which is made when it is not there; not synced. TSW_ERR_FULL, TSW_ERR_IO. */
+tsw_status_t tsw_file_append(const char *path, const void *bytes, size_t size, tsw_err_t *err);
+/* False: there is no such file. */
+bool tsw_file_size(const char *path, uint64_t *size_p);
 
 /* fsync a finished file and rename it to final_path, then fsync the folder. */
 tsw_status_t tsw_file_seal(const char *tmp_path, const char *final_path, tsw_err_t *err);

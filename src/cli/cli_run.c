@@ -174,6 +174,11 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
     const tsw_option_t options[] = {
         {"output", 'o', "RUN", TSW_OPTION_TEXT, &args.run.run_dir,
          "Folder of this run; must be new, or empty, or resumed (no default)", NULL},
+        {"local", 0, "DIR", TSW_OPTION_TEXT, &args.run.local_dir,
+         "Folder on a disk of each node: ranks seal their results there and rank 0 gathers them, "
+         "so "
+         "that it alone needs RUN (default: all ranks write into RUN)",
+         NULL},
         {"device", 'd', "D", TSW_OPTION_TEXT, &args.run.device,
          "auto, cuda, sim:NAME[,NAME..] or replay:FILE (a sweep, a cache file of Kernel Tuner or "
          "T4 "

@@ -40,14 +40,14 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
 static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
 {
     static tsw_status_t (*const stages[])(tsw_run_t *, tsw_err_t *) = {
-        tsw_run_check_folder,    tsw_run_read_fills,     tsw_run_share_snapshot,
-        tsw_run_make_plan,       tsw_run_choose_device,  tsw_run_share_recorded,
-        tsw_run_start_device,    tsw_run_find_toolchain, tsw_run_await_device,
-        tsw_run_exchange_hellos, tsw_run_check_hellos,   tsw_run_lock_clocks,
-        tsw_run_tally_init,      tsw_run_open_folder,    tsw_run_share_attempt,
-        tsw_run_open_segments,   tsw_run_store_kept,     tsw_run_first_generation,
-        tsw_run_store_skipped,   tsw_run_builds_init,    tsw_run_lane_init,
-        tsw_run_coord_init,
+        tsw_run_check_folder,    tsw_run_read_fills,       tsw_run_share_snapshot,
+        tsw_run_make_plan,       tsw_run_choose_device,    tsw_run_share_recorded,
+        tsw_run_start_device,    tsw_run_find_toolchain,   tsw_run_await_device,
+        tsw_run_exchange_hellos, tsw_run_check_hellos,     tsw_run_lock_clocks,
+        tsw_run_tally_init,      tsw_run_open_local,       tsw_run_gather_leftovers,
+        tsw_run_open_folder,     tsw_run_share_attempt,    tsw_run_open_segments,
+        tsw_run_store_kept,      tsw_run_first_generation, tsw_run_store_skipped,
+        tsw_run_builds_init,     tsw_run_lane_init,        tsw_run_coord_init,
     };
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
@@ -71,6 +71,8 @@ static void run_fini(tsw_run_t *run)
     tsw_run_unlock_clocks(run);
     if (run->segments != NULL)
         tsw_segments_close(run->segments, NULL);
+    tsw_outbox_close(run->outbox);
+    tsw_free(run->local_dir);
     tsw_coord_free(run->coord);
     tsw_coord_actions_fini(&run->coord_actions);
     tsw_lane_free(run->lane);

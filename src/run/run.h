@@ -13,6 +13,10 @@
 typedef struct {
     const char *run_dir;
     const char *job_path; /* what paths of the job file are relative to */
+    /* Where ranks other than 0 seal their segments, on a disk of their node; rank 0 gathers them
+     * over MPI, and alone needs run_dir. NULL: all write into run_dir */
+    const char *local_dir;
+    double patience_s; /* until what others have written must be seen by rank 0; 0: 2 minutes */
     /* "auto", "cuda", "replay:FILE", "sim:h200,a100" (dealt over ranks; each is a GPU of its own,
      * with its own small effects, unless a number says which: "sim:h200@0") */
     const char *device;

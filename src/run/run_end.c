@@ -134,11 +134,10 @@ static tsw_status_t gather_builds(tsw_run_t *run, tsw_run_summary_t *summary, ts
     return status;
 }
 
-static tsw_status_t close_segments(tsw_run_t *run, tsw_err_t *err)
+/* Seals what is left. */
+static tsw_status_t seal_rest(tsw_run_t *run, tsw_err_t *err)
 {
-    tsw_segments_t *segments = run->segments;
-    run->segments = NULL;
-    return segments != NULL ? tsw_segments_close(segments, err) : TSW_OK;
+    return run->segments != NULL ? tsw_segments_seal(run->segments, err) : TSW_OK;
 }
 
 /* NULL: the folder is another attempt's now, and so is its status.json. */
@@ -155,13 +154,15 @@ tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary
                             tsw_err_t *err)
 {
     tsw_run_summary_t summary = {.stopped_early = run->draining};
-    tsw_status_t closed = close_segments(run, status == TSW_OK ? err : NULL);
+    tsw_status_t sealed = seal_rest(run, status == TSW_OK ? err : NULL);
     if (status == TSW_OK)
-        status = closed;
+        status = sealed;
     status = tsw_comm_agree(run->comm, status, err);
     tsw_status_t gathered = gather_builds(run, &summary, status == TSW_OK ? err : NULL);
     if (status == TSW_OK)
-        status = gathered;
+        status = tsw_comm_agree(run->comm, gathered, err);
+    if (status == TSW_OK) /* on all ranks, or on none: agreed above */
+        status = tsw_run_await_segments(run, err);
     if (status == TSW_OK && run->rank == 0)
         status = conclude(run, &summary, err);
     status = tsw_comm_agree(run->comm, status, err);

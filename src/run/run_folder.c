@@ -159,8 +159,11 @@ tsw_status_t tsw_run_share_attempt(tsw_run_t *run, tsw_err_t *err)
 
 tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err)
 {
-    tsw_status_t status = tsw_segments_open(run->options->run_dir, run->attempt, run->rank,
-                                            &run->meta, &run->segments, err);
+    const char *dir = run->outbox != NULL ? run->local_dir : run->options->run_dir;
+    tsw_status_t status =
+        tsw_segments_open(dir, run->attempt, run->rank, &run->meta, &run->segments, err);
+    if (status == TSW_OK && run->outbox != NULL)
+        tsw_segments_keep_apart(run->segments);
     if (status == TSW_OK && run->options->seal_s > 0)
         tsw_segments_set_interval(run->segments, run->options->seal_s);
     return status;

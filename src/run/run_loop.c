@@ -104,6 +104,8 @@ static tsw_status_t dispatch(tsw_run_t *run, int from, uint32_t type, const uint
         return on_lease_build(run, body, size, err);
     case TSW_RANK_PUSH:
         return on_push(run, body, size, err);
+    case TSW_RANK_RECEIPT:
+        return tsw_run_gather_receipt(run, body, size, err);
     case TSW_RANK_STOP:
         run->stopped = true;
         return TSW_OK;
@@ -119,6 +121,8 @@ static tsw_status_t dispatch(tsw_run_t *run, int from, uint32_t type, const uint
     default:
         break;
     }
+    if (run->rank == 0 && type == TSW_RANK_PIECE)
+        return tsw_run_gather_piece(run, from, body, size, err);
     if (run->rank != 0)
         return tsw_err_set(err, TSW_ERR_BUG, "message %u is not for rank %d", type, run->rank);
     return tsw_run_coord_message(run, from, type, body, size, err);
@@ -176,6 +180,9 @@ static void leave(tsw_run_t *run)
     if (tsw_loop_children(run->loop) > (stays ? 1 : 0))
         return;
     tsw_run_seal(run);
+    tsw_run_gather_pump(run);
+    if (!tsw_run_gather_done(run))
+        return;
     run->bye_sent = true;
     send_empty(run, 0, TSW_RANK_BYE);
 }
@@ -195,6 +202,7 @@ static bool tick(void *user)
     tsw_run_clocks_tick(run);
     if (tsw_segments_due(run->segments))
         tsw_run_seal(run);
+    tsw_run_gather_pump(run);
     if (run->rank == 0)
         tsw_run_coord_tick(run);
     leave(run);

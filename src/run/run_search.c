@@ -182,7 +182,9 @@ tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *er
     tsw_dataset_t results = {0};
     tsw_buf_t bytes = TSW_BUF_INIT;
     tsw_status_t status = TSW_OK;
-    if (run->rank == 0 && (run->generation > 0 || run->options->resume))
+    if (run->generation > 0)
+        status = tsw_run_await_segments(run, err);
+    if (run->rank == 0 && status == TSW_OK && (run->generation > 0 || run->options->resume))
         status = read_results(run, &results, err);
     if (run->rank == 0 && status == TSW_OK)
         status = choose(run, &results, &bytes, err);

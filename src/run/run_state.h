@@ -12,6 +12,7 @@
 #include "sched/lane.h"
 #include "search/search_run.h"
 #include "store/store.h"
+#include "store/transfer.h"
 #include "wire/rank_msg.h"
 #include "base/file.h"
 #include "base/mem.h"
@@ -129,7 +130,12 @@ typedef struct {
     tsw_dataset_t kept;        /* rank 0: results for a new edition, until they are sealed */
     tsw_segments_t *segments;
 
-    tsw_guard_t guard; /* holds the lock of the clock */
+    tsw_guard_t guard;    /* holds the lock of the clock */
+    char *local_dir;      /* of this node for this run; NULL: none */
+    tsw_outbox_t *outbox; /* segments to send to rank 0; NULL: this rank seals in the run folder */
+    uint32_t outbox_number; /* of the last segment in it */
+    bool outbox_refused;    /* rank 0 takes no more */
+
     tsw_loop_t *loop;
     tsw_eval_t *eval;
     tsw_run_worker_t worker;
@@ -218,6 +224,22 @@ tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_other_generations(tsw_run_t *run, tsw_status_t status, tsw_err_t *err);
 /* Of all generations so far. */
 tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run);
+
+/* ---- run_gather.c: segments in folders of nodes ---- */
+/* Two stages: the folder of this node for this run, and what earlier attempts left there. */
+tsw_status_t tsw_run_open_local(tsw_run_t *run, tsw_err_t *err);
+tsw_status_t tsw_run_gather_leftovers(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_gather_pump(tsw_run_t *run);       /* sends the next piece */
+bool tsw_run_gather_done(const tsw_run_t *run); /* nothing left to send */
+tsw_status_t tsw_run_gather_piece(tsw_run_t *run, int from, const uint8_t *body, size_t size,
+                                  tsw_err_t *err); /* rank 0 */
+tsw_status_t tsw_run_gather_receipt(tsw_run_t *run, const uint8_t *body, size_t size,
+                                    tsw_err_t *err);
+
+/* ---- run_visible.c ---- */
+/* Collective. Rank 0 returns once it sees in the run folder what all ranks have sealed there.
+ * TSW_ERR_ENV: it does not come. */
+tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err);
 
 /* ---- run_resume.c: rank 0 ---- */
 /* Reads what earlier attempts left in the folder; see the next. */

@@ -25,6 +25,10 @@ tsw_status_t tsw_segments_add(tsw_segments_t *segments, tsw_cell_result_t *resul
 tsw_status_t tsw_segments_seal(tsw_segments_t *segments, tsw_err_t *err);
 /* Another time between seals than 30 s. */
 void tsw_segments_set_interval(tsw_segments_t *segments, double seconds);
+/* From now on segments stay apart, as somebody else takes them away. */
+void tsw_segments_keep_apart(tsw_segments_t *segments);
+/* Number of the last one that was sealed; 0: none. */
+uint32_t tsw_segments_sealed(const tsw_segments_t *segments);
 bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);

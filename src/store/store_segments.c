@@ -18,6 +18,7 @@ struct tsw_segments {
     uint64_t last_seal_ns, interval_ns;
     uint32_t next;        /* number of the next segment */
     uint32_t first_small; /* segments from here up to next are not compacted */
+    bool apart;           /* never compact */
 };
 
 static char *segment_path(const tsw_segments_t *segments, uint32_t number)
@@ -62,6 +63,16 @@ tsw_status_t tsw_segments_open(const char *run_dir, uint32_t attempt, int rank,
 void tsw_segments_set_interval(tsw_segments_t *segments, double seconds)
 {
     segments->interval_ns = (uint64_t)(seconds * 1e9);
+}
+
+void tsw_segments_keep_apart(tsw_segments_t *segments)
+{
+    segments->apart = true;
+}
+
+uint32_t tsw_segments_sealed(const tsw_segments_t *segments)
+{
+    return segments->next - 1;
 }
 
 bool tsw_segments_due(const tsw_segments_t *segments)
@@ -155,7 +166,7 @@ tsw_status_t tsw_segments_seal(tsw_segments_t *segments, tsw_err_t *err)
         return status;
     tsw_log(TSW_LOG_DEBUG, "sealed %zu cells", segments->pending.cell_count);
     drop_pending_cells(segments);
-    if (segments->next - segments->first_small >= COMPACT_COUNT)
+    if (!segments->apart && segments->next - segments->first_small >= COMPACT_COUNT)
         compact(segments);
     return TSW_OK;
 }

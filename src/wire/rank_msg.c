@@ -44,6 +44,44 @@ tsw_status_t tsw_get_msg_lease(const void *body, size_t size, tsw_msg_lease_t *m
     return tsw_msg_done(&in, "lease", err);
 }
 
+void tsw_put_msg_piece(tsw_buf_t *out, const tsw_msg_piece_t *msg)
+{
+    tsw_put_text(out, msg->name);
+    tsw_put_u64(out, msg->size);
+    tsw_put_u64(out, msg->offset);
+    tsw_put_key(out, msg->key);
+    tsw_put_bytes(out, msg->bytes, msg->count);
+}
+
+tsw_status_t tsw_get_msg_piece(const void *body, size_t size, tsw_msg_piece_t *msg_p,
+                               tsw_err_t *err)
+{
+    tsw_reader_t in = tsw_reader(body, size);
+    tsw_get_text_into(&in, msg_p->name, sizeof(msg_p->name));
+    msg_p->size = tsw_get_u64(&in);
+    msg_p->offset = tsw_get_u64(&in);
+    msg_p->key = tsw_get_key(&in);
+    msg_p->bytes = tsw_get_bytes(&in, &msg_p->count);
+    return tsw_msg_done(&in, "piece", err);
+}
+
+void tsw_put_msg_receipt(tsw_buf_t *out, const tsw_msg_receipt_t *msg)
+{
+    tsw_put_text(out, msg->name);
+    tsw_put_u64(out, msg->next);
+    tsw_put_u8(out, msg->refused);
+}
+
+tsw_status_t tsw_get_msg_receipt(const void *body, size_t size, tsw_msg_receipt_t *msg_p,
+                                 tsw_err_t *err)
+{
+    tsw_reader_t in = tsw_reader(body, size);
+    tsw_get_text_into(&in, msg_p->name, sizeof(msg_p->name));
+    msg_p->next = tsw_get_u64(&in);
+    msg_p->refused = tsw_get_u8(&in) != 0;
+    return tsw_msg_done(&in, "receipt", err);
+}
+
 void tsw_put_msg_u32(tsw_buf_t *out, uint32_t value)
 {
     tsw_put_u32(out, value);

@@ -15,6 +15,9 @@ typedef enum {
     TSW_RANK_CELL_DONE,     /* to 0 */
     TSW_RANK_CELL_RETURNED, /* to 0: a tsw_msg_lease_t that ended without a result */
     TSW_RANK_RETIRED,       /* to 0: the GPU is lost; a tsw_msg_failed_t */
+    TSW_RANK_PIECE,         /* to 0: of a segment in a node's folder */
+    TSW_RANK_RECEIPT,       /* from 0: for such a piece; the next one only after it */
+    TSW_RANK_GATHERED,      /* to 0, before work: all that was left over is sent; empty */
     TSW_RANK_STOP,          /* from 0: no more work will come, empty */
     TSW_RANK_DRAIN,         /* both ways: stop early; a tsw_msg_failed_t, or empty: on request */
     TSW_RANK_BYE,           /* both ways: my last message, empty */
@@ -60,6 +63,29 @@ typedef struct {
 void tsw_put_msg_artifacts(tsw_buf_t *out, const tsw_msg_artifacts_t *msg);
 tsw_status_t tsw_get_msg_artifacts(const void *body, size_t size, tsw_msg_artifacts_t *msg_p,
                                    tsw_err_t *err);
+
+/* store/transfer.h: the fields of a tsw_piece_t. */
+typedef struct {
+    char name[48];
+    uint64_t size, offset;
+    tsw_key_t key;
+    const void *bytes; /* borrowed from the body */
+    size_t count;
+} tsw_msg_piece_t;
+
+void tsw_put_msg_piece(tsw_buf_t *out, const tsw_msg_piece_t *msg);
+tsw_status_t tsw_get_msg_piece(const void *body, size_t size, tsw_msg_piece_t *msg_p,
+                               tsw_err_t *err);
+
+typedef struct {
+    char name[48];
+    uint64_t next;
+    bool refused; /* rank 0 can take no more: what is in the node's folder stays there */
+} tsw_msg_receipt_t;
+
+void tsw_put_msg_receipt(tsw_buf_t *out, const tsw_msg_receipt_t *msg);
+tsw_status_t tsw_get_msg_receipt(const void *body, size_t size, tsw_msg_receipt_t *msg_p,
+                                 tsw_err_t *err);
 
 typedef struct {
     uint32_t cell;

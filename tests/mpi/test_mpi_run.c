@@ -5,6 +5,8 @@
  *   keeper keepers that are killed from outside
  *   drain  stopped in the middle, then resumed to the same set of cells
  *   replay a recorded sweep again, without toolchain or device
+ *   local  segments in folders of nodes, gathered by rank 0
+ *   accept differences that a resume accepts
  *   refuse what a run refuses before work */
 #include "base/file.h"
 #include "base/mem.h"
@@ -45,7 +47,8 @@ static void path_of(const char *name, char *out, size_t size)
 
 typedef struct {
     const char *job, *run, *cache, *device, *worker;
-    bool resume;
+    const char *local; /* folder of the nodes; then only rank 0 knows where the run folder is */
+    bool resume, accept;
 } what_t;
 
 static tsw_status_t run(const what_t *what, tsw_run_summary_t *summary, tsw_err_t *err)
@@ -61,9 +64,17 @@ static tsw_status_t run(const what_t *what, tsw_run_summary_t *summary, tsw_err_
         .toolchain = TSW_BINARY_DIR "/fake-toolchain",
         .worker_path = what->worker != NULL ? what->worker : WORKER,
         .resume = what->resume,
+        .accept = what->accept,
         .build_jobs = 2,
+        .patience_s = 0.3,
         .invocation = "test",
     };
+    char local_dir[800];
+    if (what->local != NULL) {
+        path_of(what->local, local_dir, sizeof(local_dir));
+        options.local_dir = local_dir;
+        options.run_dir = is_root() ? run_dir : "/nonexistent/run";
+    }
     tsw_fileset_t snapshot = TSW_FILESET_INIT;
     tsw_status_t status = TSW_OK;
     if (is_root())
@@ -572,6 +583,108 @@ static void test_run_when_replayed_then_the_same_winners(void **state)
     }
 }
 
+/* ---- folders of nodes ---- */
+
+/* Names in a folder of the case; NULL: it is not there. */
+static size_t count_names(const char *name)
+{
+    char path[800];
+    tsw_names_t names = {0};
+    path_of(name, path, sizeof(path));
+    if (!tsw_path_exists(path))
+        return 0;
+    assert_int_equal(tsw_dir_list(path, &names, NULL), TSW_OK);
+    size_t count = names.count;
+    tsw_names_fini(&names);
+    return count;
+}
+
+static void test_run_when_local_then_all_is_gathered(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny.yaml", .run = "far", .local = "node", .device = "sim:h200@0"};
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.cells_usable, CELLS - CELLS_SKIPPED);
+        assert_once("far", CELLS);
+        assert_int_equal(count_names("node"), 0);
+        tsw_dataset_t dataset = read_run("far");
+        assert_same_digest("plain", digest_of(&dataset));
+        tsw_dataset_fini(&dataset);
+    }
+}
+
+/* What a dead attempt left on a node: the next one has it before it looks at what is done. */
+static void test_run_when_something_is_left_over_then_it_is_gathered(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny.yaml", .run = "left", .local = "node", .device = "sim:h200@0"};
+    run_well(&what);
+    char parts[800], moved[1000], path[800];
+    if (is_root()) {
+        tsw_buf_t id = TSW_BUF_INIT;
+        path_of("left/id", path, sizeof(path));
+        assert_int_equal(tsw_file_read(path, &id, NULL), TSW_OK);
+        path_of("node", path, sizeof(path));
+        snprintf(moved, sizeof(moved), "%s/tilesweep-%s", path, tsw_buf_text(&id));
+        assert_int_equal(tsw_dir_make(moved, NULL), TSW_OK);
+        strcat(moved, "/parts");
+        path_of("left/parts", parts, sizeof(parts));
+        assert_int_equal(rename(parts, moved), 0);
+        strcat(moved, "/a0001-r0000/000009.h5"); /* a torn one is left alone */
+        assert_int_equal(tsw_file_write_atomic(moved, "torn", 4, NULL), TSW_OK);
+        tsw_buf_fini(&id);
+    }
+    tsw_comm_agree(place.comm, TSW_OK, NULL);
+    what.resume = true;
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        assert_int_equal(summary.builds_made + summary.builds_cached, 0);
+        assert_int_equal(summary.cells_left, 0);
+        assert_once("left", CELLS);
+        assert_true(tsw_path_exists(moved));
+    }
+}
+
+/* ---- differences ---- */
+
+static size_t count_attempt(const tsw_dataset_t *dataset, uint32_t attempt)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < dataset->cell_count; i++)
+        count += dataset->cells[i].attempt == attempt;
+    return count;
+}
+
+/* One shape less and one that is new: the other cells are kept. */
+static void test_run_when_differences_are_accepted_then_only_those_again(void **state)
+{
+    (void)state;
+    what_t what = {.job = "tiny.yaml", .run = "accept", .device = "sim:h200@0"};
+    run_well(&what);
+    what.resume = true;
+    what.accept = true;
+    what.job = "tiny_other.yaml";
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        tsw_dataset_t dataset = read_run("accept");
+        assert_int_equal(summary.cells, CELLS);
+        assert_int_equal(dataset.cell_count, CELLS);
+        assert_int_equal(count_attempt(&dataset, 2), 1);
+        assert_int_equal(count_attempt(&dataset, 1), CELLS - 1);
+        assert_int_equal(dataset.meta.edition, 1);
+        tsw_dataset_fini(&dataset);
+    }
+    summary = run_well(&what); /* nothing differs any more */
+    if (is_root()) {
+        assert_int_equal(summary.builds_made + summary.builds_cached, 0);
+        tsw_dataset_t dataset = read_run("accept");
+        assert_int_equal(count_attempt(&dataset, 3), 0);
+        assert_int_equal(dataset.meta.edition, 1);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
 /* ---- refusals ---- */
 
 static void assert_refused(const what_t *what, tsw_status_t wanted, const char *text)
@@ -610,6 +723,16 @@ static void test_run_when_it_cannot_start_then_says_why(void **state)
     assert_refused(&what, TSW_ERR_ENV, "/nonexistent.h5");
     path_of("never", path, sizeof(path));
     assert_false(tsw_path_exists(path)); /* a refusal leaves nothing behind */
+}
+
+/* A folder that is not the same one for all: nobody may take the rest for the whole. */
+static void test_run_when_the_folder_is_not_shared_then_refused(void **state)
+{
+    (void)state;
+    if (tsw_comm_size(place.comm) == 1)
+        return;
+    what_t what = {.job = "tiny.yaml", .run = is_root() ? "mine" : "theirs", .device = "sim:h200"};
+    assert_refused(&what, TSW_ERR_ENV, "do all nodes share that folder?");
 }
 
 static void test_run_when_resumed_with_another_job_then_differences(void **state)
@@ -653,9 +776,17 @@ static int run_case(const char *name)
     const struct CMUnitTest replay[] = {
         cmocka_unit_test(test_run_when_replayed_then_the_same_winners),
     };
+    const struct CMUnitTest local[] = {
+        cmocka_unit_test(test_run_when_local_then_all_is_gathered),
+        cmocka_unit_test(test_run_when_something_is_left_over_then_it_is_gathered),
+    };
+    const struct CMUnitTest accept[] = {
+        cmocka_unit_test(test_run_when_differences_are_accepted_then_only_those_again),
+    };
     const struct CMUnitTest refuse[] = {
         cmocka_unit_test(test_run_when_it_cannot_start_then_says_why),
         cmocka_unit_test(test_run_when_resumed_with_another_job_then_differences),
+        cmocka_unit_test(test_run_when_the_folder_is_not_shared_then_refused),
     };
     if (strcmp(name, "plain") == 0)
         return cmocka_run_group_tests(plain, NULL, NULL);
@@ -669,6 +800,10 @@ static int run_case(const char *name)
         return cmocka_run_group_tests(drain, NULL, NULL);
     if (strcmp(name, "replay") == 0)
         return cmocka_run_group_tests(replay, NULL, NULL);
+    if (strcmp(name, "local") == 0)
+        return cmocka_run_group_tests(local, NULL, NULL);
+    if (strcmp(name, "accept") == 0)
+        return cmocka_run_group_tests(accept, NULL, NULL);
     if (strcmp(name, "refuse") == 0)
         return cmocka_run_group_tests(refuse, NULL, NULL);
     fprintf(stderr, "no case %s\n", name);

@@ -306,6 +306,49 @@ static tsw_status_t check_hello(const void *body, size_t size, tsw_err_t *err)
     return status;
 }
 
+static void fill_piece(tsw_buf_t *out)
+{
+    tsw_put_msg_piece(out, &(tsw_msg_piece_t){.name = "a0001-r0002/000003.h5",
+                                              .size = 9,
+                                              .offset = 4,
+                                              .key = {1, 2},
+                                              .bytes = "abc",
+                                              .count = 3});
+}
+
+static tsw_status_t check_piece(const void *body, size_t size, tsw_err_t *err)
+{
+    tsw_msg_piece_t msg;
+    tsw_status_t status = tsw_get_msg_piece(body, size, &msg, err);
+    if (status != TSW_OK)
+        return status;
+    assert_string_equal(msg.name, "a0001-r0002/000003.h5");
+    assert_int_equal(msg.size, 9);
+    assert_int_equal(msg.offset, 4);
+    assert_int_equal(msg.key.lo, 2);
+    assert_int_equal(msg.count, 3);
+    assert_memory_equal(msg.bytes, "abc", 3);
+    return TSW_OK;
+}
+
+static void fill_receipt(tsw_buf_t *out)
+{
+    tsw_put_msg_receipt(
+        out, &(tsw_msg_receipt_t){.name = "a0001-r0002/000003.h5", .next = 5, .refused = true});
+}
+
+static tsw_status_t check_receipt(const void *body, size_t size, tsw_err_t *err)
+{
+    tsw_msg_receipt_t msg;
+    tsw_status_t status = tsw_get_msg_receipt(body, size, &msg, err);
+    if (status != TSW_OK)
+        return status;
+    assert_string_equal(msg.name, "a0001-r0002/000003.h5");
+    assert_int_equal(msg.next, 5);
+    assert_true(msg.refused);
+    return TSW_OK;
+}
+
 static void fill_lease(tsw_buf_t *out)
 {
     tsw_put_msg_lease(out, &(tsw_msg_lease_t){.cell = 12, .attempt = 2});
@@ -373,6 +416,8 @@ static const case_t cases[] = {
     {"timed", fill_timed, check_timed},
     {"hello", fill_hello, check_hello},
     {"lease", fill_lease, check_lease},
+    {"piece", fill_piece, check_piece},
+    {"receipt", fill_receipt, check_receipt},
     {"artifacts", fill_artifacts, check_artifacts},
     {"cell done", fill_cell_done, check_cell_done},
 };

@@ -1,0 +1,63 @@
+/* A folder that nodes share may show to one what another has written only after a while, and one
+ * that they do not share never does. So rank 0 asks how much there should be, before it reads. */
+#include "base/clock.h"
+#include "run/run_state.h"
+
+#include <stdio.h>
+#include <time.h>
+
+#define DEFAULT_PATIENCE_S 120.0
+#define LOOK_NS            50000000 /* between two looks */
+
+/* The newest segment of a rank: it stays, also when older ones become one. */
+static bool is_visible(const tsw_run_t *run, int rank, uint32_t number, char *name, size_t size)
+{
+    tsw_buf_t path = TSW_BUF_INIT;
+    uint64_t bytes = 0;
+    snprintf(name, size, "parts/a%04u-r%04d/%06u.h5", run->attempt, rank, number);
+    tsw_buf_printf(&path, "%s/%s", run->options->run_dir, name);
+    bool there = tsw_buf_ok(&path) && tsw_file_size(tsw_buf_text(&path), &bytes);
+    tsw_buf_fini(&path);
+    return there;
+}
+
+static tsw_status_t await(const tsw_run_t *run, int rank, uint32_t number, uint64_t until_ns,
+                          tsw_err_t *err)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_NS};
+    char name[64];
+    while (!is_visible(run, rank, number, name, sizeof(name))) {
+        if (tsw_clock_now_ns() > until_ns)
+            return tsw_err_set(
+                err, TSW_ERR_ENV,
+                "%s/%s, which rank %d on %s has sealed, cannot be seen by rank 0: do "
+                "all nodes share that folder? If not, use --local DIR",
+                run->options->run_dir, name, rank, run->hellos[rank].node);
+        nanosleep(&pause, NULL);
+    }
+    return TSW_OK;
+}
+
+tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err)
+{
+    double given_s = run->options->patience_s;
+    double patience_s = given_s > 0 ? given_s : DEFAULT_PATIENCE_S;
+    uint64_t until_ns = tsw_clock_now_ns() + (uint64_t)(patience_s * 1e9);
+    bool shared = run->outbox == NULL && run->segments != NULL;
+    tsw_buf_t mine = TSW_BUF_INIT;
+    tsw_buf_t *all = tsw_calloc((size_t)run->size, sizeof(*all));
+    tsw_put_u32(&mine, shared ? tsw_segments_sealed(run->segments) : 0);
+    if (all == NULL || !tsw_buf_ok(&mine))
+        tsw_comm_abort(run->comm, 70); /* the others wait in the gather */
+    tsw_status_t status = tsw_comm_gather(run->comm, &mine, all, err);
+    for (int i = 0; i < run->size; i++) {
+        tsw_reader_t in = tsw_reader(all[i].data, all[i].size);
+        uint32_t number = status == TSW_OK && run->rank == 0 ? tsw_get_u32(&in) : 0;
+        if (number > 0 && !run->draining) /* then nothing is merged, and there may be no time */
+            status = await(run, i, number, until_ns, err);
+        tsw_buf_fini(&all[i]);
+    }
+    tsw_free(all);
+    tsw_buf_fini(&mine);
+    return status;
+}
