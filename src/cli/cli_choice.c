@@ -7,6 +7,7 @@
 #include "cli/cli_roof.h"
 #include "pack/arch.h"
 #include "record/coverage.h"
+#include "record/stability.h"
 #include "table/table.h"
 
 #include <math.h>
@@ -14,7 +15,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX 400 /* on a terminal; a table has them all */
+#define ROWS_MAX     400 /* on a terminal; a table has them all */
+#define UNSTABLE_MAX 8
 
 tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs)
 {
@@ -211,6 +213,23 @@ static tsw_status_t print_values(const tsw_group_t *group, tsw_buf_t *out, tsw_e
     return status;
 }
 
+/* Choices whose times did not stand still. */
+static void print_unstable(const tsw_group_t *group, tsw_buf_t *out)
+{
+    char text[TSW_UNSTABLE_TEXT_SIZE];
+    size_t count = 0;
+    for (size_t i = 0; i < group->cell_count; i++) {
+        const tsw_config_result_t *config = tsw_cli_chosen(group, i);
+        if (config == NULL || config->record->unstable == 0 || count++ >= UNSTABLE_MAX)
+            continue;
+        tsw_buf_printf(out, "  unstable: %s %s (%s)\n", group->cells[i]->cell->shape,
+                       group->cells[i]->cell->variant,
+                       tsw_unstable_format(config->record->unstable, text));
+    }
+    if (count > UNSTABLE_MAX)
+        tsw_buf_printf(out, "  unstable: %zu more\n", count - UNSTABLE_MAX);
+}
+
 static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t *group,
                                 const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
@@ -238,6 +257,7 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
                        100 * group->dropped_winners[i].worst_regret);
     for (size_t i = 0; i < group->selected_count; i++)
         tsw_buf_printf(out, "  %2zu  %s%s\n", i, group->selected[i], i == 0 ? "  (baseline)" : "");
+    print_unstable(group, out);
     return print_rows(group, out, err);
 }
 

@@ -7,6 +7,7 @@
 #include "cli/cli_usage.h"
 #include "pack/arch.h"
 #include "record/coverage.h"
+#include "record/stability.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -67,7 +68,7 @@ static const tsw_column_t columns[] = {
     {"estimate", true, 0, true},     {"registers", true, 0, false}, {"spill_bytes", true, 0, false},
     {"shared_bytes", true, 0, true}, {"cluster", true, 0, true},    {"compile_ms", true, 0, true},
     {"gpu", false, 0, true},         {"node", false, 0, true},      {"rank", true, 0, true},
-    {"detail", false, 0, false},
+    {"unstable", false, 0, true},    {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
 
@@ -109,13 +110,19 @@ static const tsw_config_result_t *same_code(const tsw_cell_summary_t *cell,
     return NULL;
 }
 
+/* What is rare has no column of its own in text. */
 static void add_detail(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
                        const tsw_config_result_t *config)
 {
     const tsw_config_result_t *other = same_code(cell, config);
+    char unstable[TSW_UNSTABLE_TEXT_SIZE];
     tsw_buf_t text = TSW_BUF_INIT;
+    tsw_unstable_format(config->record->unstable, unstable);
+    tsw_grid_text(grid, unstable);
     if (other != NULL)
         tsw_buf_printf(&text, "the code of %s", other->config);
+    else if (config->detail[0] == '\0' && unstable[0] != '\0')
+        tsw_buf_printf(&text, "unstable: %s", unstable);
     else
         tsw_buf_append_text(&text, config->detail);
     tsw_grid_text(grid, tsw_buf_text(&text));

@@ -236,6 +236,7 @@ static void hash_record(tsw_hash_t *hash, const tsw_record_t *record, const char
     tsw_hash_i64(hash, record->config_index);
     tsw_hash_text(hash, tsw_outcome_name(record->outcome));
     tsw_hash_text(hash, tsw_fate_name(record->fate));
+    tsw_hash_i64(hash, record->unstable);
     tsw_hash_i64(hash, record->alias_of);
     tsw_hash_i64(hash, record->dynamic_shared_bytes);
     for (int i = 0; i < 3; i++) {

@@ -123,6 +123,7 @@ typedef struct {
     tsw_outcome_t outcome;
     char detail[TSW_DETAIL_MAX];
     tsw_fate_t fate;
+    uint8_t unstable;  /* why its times may not stand still: bits of tsw_unstable_t */
     uint32_t alias_of; /* config_index, for outcome alias */
     uint32_t grid[3];
     uint32_t block[3];

@@ -1,6 +1,7 @@
 #include "sched/lane.h"
 
 #include "base/mem.h"
+#include "record/stability.h"
 #include "sched/lane_cell.h"
 
 #include <stdio.h>
@@ -455,6 +456,9 @@ tsw_status_t tsw_lane_cell_timed(tsw_lane_t *lane, const tsw_lane_timed_t *timed
         cell->result.records[timed->indices[i]].fate = (tsw_fate_t)timed->fates[i];
     if (timed->pick >= 0 && (size_t)timed->pick < cell->config_count)
         cell->result.pick = timed->pick;
+    status = tsw_stability_judge(&cell->result, err);
+    if (status != TSW_OK)
+        return status;
     tsw_lane_cell_end_timed(cell);
     return advance(lane, err);
 }

@@ -30,6 +30,27 @@ double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs)
     return tsw_stats_median(pairs, count);
 }
 
+double tsw_stats_trend(const double *values, size_t n)
+{
+    double sum = 0.0, count = (double)n;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            sum += (values[i] > values[j]) - (values[i] < values[j]);
+    if (n < 3 || sum == 0.0)
+        return 0.0;
+    double deviation = sqrt(count * (count - 1.0) * (2.0 * count + 5.0) / 18.0);
+    return (sum - copysign(1.0, sum)) / deviation; /* corrected for its steps */
+}
+
+double tsw_stats_slope(const double *values, size_t n, double *pairs)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < i; j++)
+            pairs[count++] = (values[i] - values[j]) / (double)(i - j);
+    return tsw_stats_median(pairs, count);
+}
+
 /* Type 7: linear between the two order statistics around (n - 1) p. */
 double tsw_stats_quantile(const double *sorted, size_t n, double p)
 {

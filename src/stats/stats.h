@@ -24,6 +24,13 @@ double tsw_stats_median(double *values, size_t n);
  * Lehmann 1963). pairs: room for n (n + 1) / 2; n > 0. */
 double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs);
 
+/* Mann-Kendall test of a trend in values that came in this order (Mann 1945, Kendall 1975): about
+ * standard normal where there is none, above 0 when they rise; 0 for n < 3. */
+double tsw_stats_trend(const double *values, size_t n);
+/* Theil-Sen: the median of the slopes of all pairs, per step; n > 1. pairs: room for n (n - 1) / 2.
+ */
+double tsw_stats_slope(const double *values, size_t n, double *pairs);
+
 /* The p-quantile, type 7, of sorted[0..n) in ascending order; n > 0. */
 double tsw_stats_quantile(const double *sorted, size_t n, double p);
 

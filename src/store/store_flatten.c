@@ -103,6 +103,7 @@ static tsw_status_t add_record(flatten_t *flat, uint32_t cell, const tsw_record_
     row.config_index = record->config_index;
     row.outcome = (uint8_t)record->outcome;
     row.fate = (uint8_t)record->fate;
+    row.unstable = record->unstable;
     row.alias_of = record->alias_of;
     memcpy(row.grid, record->grid, sizeof(row.grid));
     memcpy(row.block, record->block, sizeof(row.block));

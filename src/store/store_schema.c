@@ -126,6 +126,7 @@ static const tsw_column_t records_columns[] = {
     COLUMN(tsw_record_row_t, "config_index", config_index, U32, NULL),
     COLUMN(tsw_record_row_t, "outcome", outcome, U8, NULL),
     OPTIONAL(tsw_record_row_t, "fate", fate, U8, NULL),
+    OPTIONAL(tsw_record_row_t, "unstable", unstable, U8, NULL),
     COLUMN(tsw_record_row_t, "alias_of", alias_of, U32, NULL),
     COLUMN(tsw_record_row_t, "launches", launches, U32, NULL),
     COLUMN(tsw_record_row_t, "first_sample", first_sample, U64, NULL),

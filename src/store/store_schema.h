@@ -79,6 +79,7 @@ typedef struct {
     uint32_t config_index;
     uint8_t outcome;
     uint8_t fate;
+    uint8_t unstable;
     uint32_t alias_of;
     uint32_t launches;
     uint64_t first_sample, n_samples, n_warmup;

@@ -44,6 +44,7 @@ static tsw_status_t take_record(const tsw_tables_t *tables, const tsw_record_row
     record->outcome = (tsw_outcome_t)row->outcome;
     SET_TEXT(record->detail, row->detail);
     record->fate = (tsw_fate_t)row->fate;
+    record->unstable = row->unstable;
     record->alias_of = row->alias_of;
     memcpy(record->grid, row->grid, sizeof(record->grid));
     memcpy(record->block, row->block, sizeof(record->block));

@@ -190,6 +190,7 @@ static void put_record(tsw_buf_t *out, const tsw_record_t *record, const char *c
     tsw_put_u32(out, record->outcome);
     tsw_put_text(out, record->detail);
     tsw_put_u32(out, record->fate);
+    tsw_put_u8(out, record->unstable);
     tsw_put_u32(out, record->alias_of);
     put_triple(out, record->grid);
     put_triple(out, record->block);
@@ -211,6 +212,7 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     record->outcome = (tsw_outcome_t)get_limited(in, TSW_OUTCOME_COUNT - 1);
     tsw_get_text_into(in, record->detail, sizeof(record->detail));
     record->fate = (tsw_fate_t)get_limited(in, TSW_FATE_COUNT - 1);
+    record->unstable = tsw_get_u8(in);
     record->alias_of = tsw_get_u32(in);
     get_triple(in, record->grid);
     get_triple(in, record->block);

@@ -77,6 +77,7 @@ static tsw_record_t make_record(const tsw_make_t *make, tsw_key_t cell_key, size
         .config_index = (uint32_t)index,
         .outcome = TSW_OUTCOME_OK,
         .fate = (tsw_fate_t)(index % TSW_FATE_COUNT),
+        .unstable = (uint8_t)(index % 8),
         .grid = {(uint32_t)(10 + index), 2, 1},
         .block = {128, 1, 1},
         .dynamic_shared_bytes = (uint32_t)(1024 * index),
@@ -247,6 +248,7 @@ static const char *record_difference(const tsw_record_t *a, const tsw_record_t *
     DIFFER_VALUE(outcome);
     DIFFER_TEXT(detail);
     DIFFER_VALUE(fate);
+    DIFFER_VALUE(unstable);
     DIFFER_VALUE(alias_of);
     DIFFER_VALUE(grid);
     DIFFER_VALUE(block);
