@@ -23,7 +23,12 @@ static tsw_status_t write_one(const char *dir, const tsw_fileset_item_t *item, t
 tsw_status_t tsw_run_write_packs(const tsw_run_t *run, tsw_err_t *err)
 {
     const tsw_fileset_t *files = &run->job->snapshot;
-    tsw_status_t status = TSW_OK;
+    char *packs = tsw_path_join(run->options->run_dir, "packs");
+    if (packs == NULL)
+        return tsw_err_nomem(err);
+    /* An attempt that was killed while it wrote has left pieces, which would be files of a pack. */
+    tsw_status_t status = tsw_dir_remove(packs, err);
+    tsw_free(packs);
     for (size_t i = 0; status == TSW_OK && i < files->count; i++) {
         if (tsw_text_starts_with(files->items[i].name, "packs/"))
             status = write_one(run->options->run_dir, &files->items[i], err);
