@@ -31,6 +31,8 @@ EXPECTED = {
     "PAST_BYTES=16 occupancy=1": ("wrong_result", "writes outside"),
     "PAST_BYTES=4096 occupancy=1": ("wrong_result", "writes outside"),
     "PAST_BYTES=1048576 occupancy=1": ("wrong_result", "writes outside"),
+    "APPROXIMATE=0": ("ok", ""),
+    "APPROXIMATE=1": ("wrong_result", "differ"),
 }
 NO_GPU = 3  # exit code for an environment that lacks something
 

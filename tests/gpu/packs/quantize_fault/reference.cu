@@ -1,0 +1,1 @@
+../../../../kernels/fp8_quantize/reference.cu
