@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
+#include "cli/cli_input.h"
 #include "cli/cli_once.h"
 #include "space/space.h"
 
@@ -180,6 +181,18 @@ static const char *last_part(const char *path)
     return slash != NULL ? slash + 1 : path;
 }
 
+/* With tuning switched off there is the baseline and nothing else. */
+static tsw_status_t check_allowed(const tsw_pack_t *pack, const tsw_config_t *config,
+                                  tsw_err_t *err)
+{
+    const char *off = tsw_cli_autotune_off();
+    if (off == NULL || tsw_key_equal(config->key, tsw_config_baseline(pack).key))
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_ARG,
+                       "--config: %s is set, which leaves the fixed config of pack %s alone", off,
+                       pack->name);
+}
+
 /* The snapshot of the one-cell job, and the canonical text of its config. */
 static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
                             tsw_buf_t *config_text, tsw_err_t *err)
@@ -198,6 +211,8 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
         status = read_words(cell, &assignment, err);
     if (status == TSW_OK)
         status = read_config(pack, cell->config, &config, err);
+    if (status == TSW_OK)
+        status = check_allowed(pack, &config, err);
     if (status == TSW_OK)
         status = tsw_once_arch(cell->device, &arch, err);
     if (status == TSW_OK) {

@@ -42,6 +42,21 @@ tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *er
     return TSW_OK;
 }
 
+const char *tsw_cli_autotune_off(void)
+{
+    static const char *const names[] = {"DISABLE_AUTOTUNE", "TILEGYM_DISABLE_AUTOTUNE"};
+    static const char *const off[] = {"", "0", "false"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        const char *value = getenv(names[i]);
+        bool is_set = value != NULL;
+        for (size_t k = 0; k < sizeof(off) / sizeof(off[0]); k++)
+            is_set = is_set && strcmp(value, off[k]) != 0;
+        if (is_set)
+            return names[i];
+    }
+    return NULL;
+}
+
 tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,
                               tsw_fileset_t *snapshot, tsw_err_t *err)
 {
@@ -49,6 +64,8 @@ tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,
     tsw_status_t status = tsw_cli_kernels_dir(kernels_option, &kernels, err);
     if (status == TSW_OK)
         status = tsw_job_snapshot(job_path, kernels, snapshot, err);
+    if (status == TSW_OK && tsw_cli_autotune_off() != NULL)
+        status = tsw_job_override_fixed(snapshot, err);
     tsw_free(kernels);
     return status;
 }

@@ -9,7 +9,12 @@
  * its install prefix. *dir_p: heap. TSW_ERR_NOT_FOUND names what was looked for. */
 tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *err);
 
-/* tsw_job_snapshot with the packs' folder looked up. */
+/* The variable of the environment that switches tuning off, DISABLE_AUTOTUNE or
+ * TILEGYM_DISABLE_AUTOTUNE; NULL: none is set, or to nothing, 0 or false. Static. */
+const char *tsw_cli_autotune_off(void);
+
+/* tsw_job_snapshot with the packs' folder looked up; of purpose fixed where tuning is switched off.
+ */
 tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,
                               tsw_fileset_t *snapshot, tsw_err_t *err);
 

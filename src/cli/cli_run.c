@@ -94,6 +94,9 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
         tsw_cli_usage_print(&dataset, out);
     if (status == TSW_OK && !is_part)
         status = tsw_cli_verdicts_make(reduction, &run_dir, 1, &verdicts, err);
+    if (status == TSW_OK && strcmp(dataset.meta.purpose, "fixed") == 0)
+        tsw_buf_append_text(out, "tuning is switched off: the fixed configs alone, verified and "
+                                 "timed; no tables\n");
     if (status == TSW_OK && !is_part)
         status = tsw_cli_choice_print(&dataset, reduction, &verdicts, out, err);
     if (status == TSW_OK && !is_part && strcmp(dataset.meta.purpose, "release") == 0) {

@@ -34,8 +34,8 @@ char *tsw_job_data_name(const tsw_pack_t *pack, const tsw_fill_t *fill)
 
 const char *tsw_purpose_name(tsw_purpose_t purpose)
 {
-    static const char *const names[] = {"release", "probe", "research"};
-    return (unsigned)purpose < 3 ? names[purpose] : "unknown";
+    static const char *const names[] = {"release", "probe", "research", "fixed"};
+    return (unsigned)purpose < 4 ? names[purpose] : "unknown";
 }
 
 tsw_status_t tsw_job_read(tsw_fileset_t *snapshot, tsw_job_t **job_p, tsw_err_t *err)
@@ -111,6 +111,8 @@ static const uint32_t race_rounds = 96;
 
 /* The file of a snapshot that holds nothing but the name of a protocol. */
 static const char override_file[] = "override/protocol";
+/* The file whose presence switches tuning off. */
+static const char fixed_file[] = "override/fixed";
 
 static bool parse_protocol(const char *name, tsw_protocol_t *protocol_p)
 {
@@ -153,6 +155,11 @@ static void override_protocol(tsw_policy_t *policy, const tsw_fileset_t *snapsho
     const tsw_fileset_item_t *item = tsw_fileset_find(snapshot, override_file);
     if (item != NULL)
         parse_protocol((const char *)item->bytes, &policy->protocol);
+}
+
+tsw_status_t tsw_job_override_fixed(tsw_fileset_t *snapshot, tsw_err_t *err)
+{
+    return tsw_fileset_add(snapshot, fixed_file, "", 0, err);
 }
 
 static tsw_status_t fill_policy(tsw_job_t *job, tsw_view_t view, const tsw_fileset_t *snapshot,
@@ -329,6 +336,8 @@ static tsw_status_t fill_job(tsw_job_t *job, tsw_view_t view, const tsw_fileset_
         status = fill_search(job, view, err);
     if (status == TSW_OK)
         status = fill_entries(job, view, snapshot, err);
+    if (tsw_fileset_find(snapshot, fixed_file) != NULL)
+        job->purpose = TSW_PURPOSE_FIXED; /* entries are checked as what they are */
     if (status == TSW_OK)
         status = tsw_fileset_key(snapshot, &job->key, err);
     return status;

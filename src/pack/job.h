@@ -9,6 +9,7 @@ typedef enum {
     TSW_PURPOSE_RELEASE,  /* at most 30 configs per pack, dtype, flags and arch */
     TSW_PURPOSE_PROBE,    /* at most 100, directed; never in a release table */
     TSW_PURPOSE_RESEARCH, /* any size; never in a release table */
+    TSW_PURPOSE_FIXED,    /* tuning is switched off: the baseline alone; never in a release table */
 } tsw_purpose_t;
 
 typedef enum { TSW_CACHE_COLD, TSW_CACHE_HOT } tsw_cache_mode_t;
@@ -130,5 +131,9 @@ extern const char *const tsw_protocol_names[];
  * protocol. */
 tsw_status_t tsw_job_override_protocol(tsw_fileset_t *snapshot, const char *protocol,
                                        tsw_err_t *err);
+
+/* Switches tuning off, as a part of the snapshot: whatever the job says, its purpose becomes fixed.
+ */
+tsw_status_t tsw_job_override_fixed(tsw_fileset_t *snapshot, tsw_err_t *err);
 
 #endif

@@ -103,8 +103,10 @@ static tsw_status_t put_baseline_first(maker_t *m)
     return TSW_OK;
 }
 
-static tsw_status_t list_configs(maker_t *m, const tsw_job_entry_t *entry)
+static tsw_status_t list_configs(maker_t *m, tsw_purpose_t purpose, const tsw_job_entry_t *entry)
 {
+    if (purpose == TSW_PURPOSE_FIXED)
+        return put_baseline_first(m);
     const tsw_config_list_t *list = tsw_pack_list(m->pack, m->arch);
     bool own = entry != NULL && entry->rows != NULL;
     char arch[16];
@@ -312,7 +314,7 @@ tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_p
                  .eval = eval,
                  .space = &space,
                  .err = err};
-    tsw_status_t status = list_configs(&m, entry);
+    tsw_status_t status = list_configs(&m, purpose, entry);
     const tsw_dtype_t lacking = tsw_pack_lacking(variant->pack, variant->dtype, arch);
     if (status == TSW_OK && lacking != TSW_DTYPE_OF_CELL) {
         status = drop_all(&m, lacking);
