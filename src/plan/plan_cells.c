@@ -154,9 +154,12 @@ static tsw_status_t decide(tsw_plan_maker_t *m, const problem_t *problem, tsw_ce
         return skip(m, cell, "empty");
     tsw_status_t status = choose_configs(m, cell);
     cell->is_searched = tsw_job_searches(m->job, space->count);
+    size_t measured = cell->config_count;
+    if (cell->is_searched && measured > m->job->search.builds)
+        measured = m->job->search.builds;
     if (status == TSW_OK && !cell->compile_only)
         cell->cost_ns = tsw_plan_cost_cell_ns(arch, variant->id.dtype, &m->job->policy, cell->flops,
-                                              cell->bytes, cell->config_count);
+                                              cell->bytes, measured);
     return status;
 }
 

@@ -40,9 +40,10 @@ static size_t count_distinct(tsw_key_t *keys, size_t count)
     return distinct;
 }
 
-/* Configs that have a time in some cell of the space: their own, or that of what they launch as. */
-static tsw_status_t count_timed(const tsw_dataset_t *dataset, const tsw_cell_result_t *space,
-                                size_t *timed_p, tsw_err_t *err)
+/* Configs of the space that some cell has, or that have a time in some cell: their own, or that of
+ * what they launch as. Parts of a job search apart, so that no cell knows of all. */
+static tsw_status_t count_configs(const tsw_dataset_t *dataset, const tsw_cell_result_t *space,
+                                  bool timed, size_t *count_p, tsw_err_t *err)
 {
     size_t room = 1, count = 0;
     for (size_t i = 0; i < dataset->cell_count; i++)
@@ -54,11 +55,11 @@ static tsw_status_t count_timed(const tsw_dataset_t *dataset, const tsw_cell_res
         const tsw_cell_result_t *cell = &dataset->cells[i];
         for (size_t k = 0; same_space(space, cell) && k < cell->record_count; k++) {
             const tsw_record_t *record = &cell->records[k];
-            if (record->sample_count > 0 || record->outcome == TSW_OUTCOME_ALIAS)
+            if (!timed || record->sample_count > 0 || record->outcome == TSW_OUTCOME_ALIAS)
                 keys[count++] = record->config_key;
         }
     }
-    *timed_p = count_distinct(keys, count);
+    *count_p = count_distinct(keys, count);
     tsw_free(keys);
     return TSW_OK;
 }
@@ -92,18 +93,20 @@ tsw_status_t tsw_coverage_print(const tsw_dataset_t *dataset, tsw_buf_t *out, ts
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < dataset->cell_count; i++) {
         const tsw_cell_result_t *cell = &dataset->cells[i];
-        size_t timed = 0;
+        size_t built = 0, timed = 0;
         if (cell->coverage.generation == 0 || !is_first(dataset, i))
             continue;
-        status = count_timed(dataset, cell, &timed, err);
+        status = count_configs(dataset, cell, false, &built, err);
+        if (status == TSW_OK)
+            status = count_configs(dataset, cell, true, &timed, err);
         if (status != TSW_OK)
             break;
         const tsw_coverage_t *last = find_last(dataset, i);
         tsw_buf_printf(out,
-                       "searched: %s %s on sm_%u: %u of %u configs built, %zu timed, in %u "
+                       "searched: %s %s on sm_%u: %zu of %u configs built, %zu timed, in %u "
                        "generations; ",
-                       cell->pack, cell->variant, cell->arch, last->built_configs,
-                       last->space_configs, timed, last->generation);
+                       cell->pack, cell->variant, cell->arch, built, last->space_configs, timed,
+                       last->generation);
         if (last->untried[0] != '\0')
             tsw_buf_printf(out, "never tried: %s\n", last->untried);
         else

@@ -190,6 +190,10 @@ static void test_bad_jobs_say_what_and_where(void **state)
         {"rounds: 7", "rounds: 0", "'rounds' is '0', wanted a whole number from 1"},
         {"cache: hot", "cache: warm", "'cache' is 'warm', wanted one of cold, hot"},
         {"run: 2h", "run: 2d", "'run' is '2d', wanted a time"},
+        {"limits:", "search: {builds: 1}\nlimits:",
+         "'builds' is '1', wanted a whole number from 2"},
+        {"limits:", "search: {builds: 9, seed_from: old}\nlimits:", "'seed_from' is 'old', wanted"},
+        {"limits:", "search: {build: 9}\nlimits:", "unknown key 'build' (did you mean 'builds'?)"},
         {"run: 2h", "launch: 0", "'launch' must be above 0"},
         {"run: 2h", "compile_cpu: 0s", "'compile_cpu' must be above 0"},
     };
@@ -204,6 +208,33 @@ static void test_bad_jobs_say_what_and_where(void **state)
             fail_msg("case %zu (%s): status %d: %s", i, cases[i].new_text, (int)status, err.text);
         tsw_free(yaml);
     }
+}
+
+static void test_search_is_for_research_and_has_defaults(void **state)
+{
+    (void)state;
+    tsw_job_t *job = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(read_job(job_text, csv_text, &job, &err), TSW_OK);
+    assert_false(job->search.given);
+    assert_false(tsw_job_searches(job, TSW_SEARCH_SWEPT));
+    assert_true(tsw_job_searches(job, TSW_SEARCH_SWEPT + 1));
+    assert_int_equal(job->search.builds, TSW_SEARCH_BUILDS);
+    tsw_job_free(job);
+    job = NULL;
+    char *yaml = tsw_test_replace(
+        job_text, "limits:", "search: {builds: 90, seed_from: [a/run, b.h5]}\nlimits:");
+    assert_int_equal(read_job(yaml, csv_text, &job, &err), TSW_OK);
+    assert_true(job->search.given && job->search.builds == 90);
+    assert_int_equal(job->search.per_generation, TSW_SEARCH_PER_GENERATION);
+    assert_int_equal(job->search.seed_count, 2);
+    assert_string_equal(job->search.seed_from[1], "b.h5");
+    assert_false(tsw_job_searches(job, 90));
+    assert_true(tsw_job_searches(job, 91));
+    job->purpose = TSW_PURPOSE_PROBE;
+    assert_false(tsw_job_searches(job, 91));
+    tsw_job_free(job);
+    tsw_free(yaml);
 }
 
 static void test_bad_csv_says_where(void **state)
@@ -452,6 +483,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_key_arrives),
         cmocka_unit_test(test_bad_jobs_say_what_and_where),
+        cmocka_unit_test(test_search_is_for_research_and_has_defaults),
         cmocka_unit_test(test_bad_csv_says_where),
         cmocka_unit_test(test_probe_names_every_knob_once),
         cmocka_unit_test(test_defaults_fill_what_is_absent),

@@ -276,6 +276,29 @@ static void test_cell_without_common_rounds_compares_medians(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+static void test_cell_of_a_search_gives_way_to_a_later_generation(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 1000);
+    sample_dataset_timed(cell, "T=2",
+                         100); /* alone the fastest, but not measured beside the rest */
+    cell->coverage.generation = 1;
+    const char *shape = cell->shape;
+    cell = sample_dataset_cell(&dataset, cell->pack, cell->variant, shape, cell->arch);
+    cell->key.lo++;
+    cell->coverage.generation = 2;
+    sample_dataset_timed(cell, "T=1", 1000);
+    sample_dataset_timed(cell, "T=3", 900);
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cell_count, 1);
+    assert_int_equal(r->cells[0].cell->coverage.generation, 2);
+    assert_string_equal(r->cells[0].configs[r->cells[0].winner].config, "T=3");
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_cell_without_usable_config_has_no_winner(void **state)
 {
     (void)state;
@@ -470,6 +493,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cell_winner_is_the_lowest_median),
+        cmocka_unit_test(test_cell_of_a_search_gives_way_to_a_later_generation),
         cmocka_unit_test(test_cell_warm_up_and_fixed_samples_decide_nothing),
         cmocka_unit_test(test_cell_times_are_per_launch),
         cmocka_unit_test(test_cell_estimates_and_single_samples_have_no_interval),

@@ -107,6 +107,24 @@ static void expect_finished(const fixture_t *f, size_t ranks)
         assert_int_equal(count_of(f, TSW_COORD_STOP, r), 1);
 }
 
+static void test_a_known_build_travels_and_is_not_made(void **state)
+{
+    (void)state;
+    plan_build_t what = {.archs = 1, .variants = 1, .configs = 2, .cells_per_arch = 1};
+    fixture_t f = open_coord(&what, NULL, &one_builder, 1);
+    for (uint32_t i = 0; i < f.plan->build_count; i++)
+        tsw_coord_build_known(f.coord, i);
+    start(&f);
+    assert_int_equal(f.actions.count, 0); /* nothing to make */
+    assert_int_equal(tsw_coord_progress(f.coord).builds_total, 0);
+    want(&f, 0);
+    assert_int_equal(count_of(&f, TSW_COORD_LEASE_CELL, 0), 1);
+    assert_int_equal(count_of(&f, TSW_COORD_PUSH_BUILD, 0), f.plan->build_count);
+    cell_done(&f, 0, 0, 1);
+    expect_finished(&f, 1);
+    close_coord(&f);
+}
+
 static void test_start_leases_the_tool_build_first_and_one_ahead(void **state)
 {
     (void)state;
@@ -503,6 +521,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_start_leases_the_tool_build_first_and_one_ahead),
+        cmocka_unit_test(test_a_known_build_travels_and_is_not_made),
         cmocka_unit_test(test_cells_go_largest_first_and_only_to_ranks_of_their_arch),
         cmocka_unit_test(test_a_cell_ahead_is_kept_for_a_rank_with_empty_hands),
         cmocka_unit_test(test_a_build_is_pushed_once_to_each_rank_that_needs_it),
