@@ -152,7 +152,7 @@ typedef struct {
     char mode[16];                   /* "cuda", "sim", "replay" */
     char mig_profile[32];            /* "1g.18gb" for an instance of MIG, else "" */
     uint32_t locked_mhz;             /* the SM clock; 0: free */
-    char unreadable[128];            /* what NVML does not tell, and why; "" when it tells all */
+    char unreadable[256];            /* what NVML does not tell, and why; "" when it tells all */
 } tsw_gpu_t;
 
 #define TSW_UNTRIED_MAX 192

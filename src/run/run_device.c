@@ -280,6 +280,8 @@ tsw_status_t tsw_run_await_device(tsw_run_t *run, tsw_err_t *err)
     if (!run->has_device)
         return TSW_OK;
     tsw_status_t status = tsw_loop_run(run->loop, start_interval_ms, worker_is_starting, run, err);
+    if (status == TSW_OK && run->worker.hello && run->gpu.unreadable[0] != '\0')
+        tsw_log_root(TSW_LOG_INFO, "not known of %s: %s", run->gpu.uuid, run->gpu.unreadable);
     if (status != TSW_OK || run->worker.hello)
         return status;
     return tsw_err_set(err, TSW_ERR_ENV, "rank %d on %s has no device: %s", run->rank, run->node,
