@@ -128,75 +128,137 @@ static tsw_key_t key_of_dims(const tsw_cell_t *cell, double weight)
     return tsw_key_of(&all, sizeof(all));
 }
 
-static void append_range(tsw_buf_t *line, const tsw_plan_t *plan, uint32_t variant, uint32_t arch,
-                         size_t dim)
+/* All variants that differ in static dims alone, on one arch: a line for each would be too many. */
+typedef struct {
+    const tsw_variant_t *id;
+    uint32_t arch;
+    tsw_key_t configs, shapes, weights; /* sums */
+    size_t config_count, shape_count;
+    bool weighted;
+    int64_t low[TSW_DIM_MAX], high[TSW_DIM_MAX];
+} group_t;
+
+typedef struct {
+    group_t *items;
+    size_t count, capacity;
+    size_t *of_variant; /* [variant * archs + arch] */
+} groups_t;
+
+static bool is_of_group(const group_t *group, const tsw_variant_t *id, uint32_t arch)
 {
-    int64_t low = INT64_MAX, high = INT64_MIN;
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        const tsw_cell_t *cell = &plan->cells[i];
-        if (cell->variant != variant || cell->arch_index != arch)
-            continue;
-        low = cell->dims[dim] < low ? cell->dims[dim] : low;
-        high = cell->dims[dim] > high ? cell->dims[dim] : high;
-    }
-    tsw_buf_printf(line, " %s=%lld", plan->variants[variant].id.pack->dims[dim], (long long)low);
-    if (high > low)
-        tsw_buf_printf(line, "..%lld", (long long)high);
+    return group->arch == arch && group->id->pack == id->pack && group->id->dtype == id->dtype &&
+           memcmp(group->id->flags, id->flags, sizeof(id->flags)) == 0;
 }
 
-static void begin_line(tsw_buf_t *line, const char *what, const tsw_plan_t *plan, uint32_t variant,
-                       uint32_t arch)
+static group_t *group_of(groups_t *groups, const tsw_variant_t *id, uint32_t arch)
 {
-    const tsw_variant_t *id = &plan->variants[variant].id;
-    tsw_buf_printf(line, "%s of %s ", what, id->pack->name);
-    tsw_variant_format(id, line);
-    tsw_buf_printf(line, " sm_%u: ", plan->job->archs[arch]);
+    for (size_t i = 0; i < groups->count; i++) {
+        if (is_of_group(&groups->items[i], id, arch))
+            return &groups->items[i];
+    }
+    if (!TSW_GROW(groups->items, groups->capacity, groups->count))
+        return NULL;
+    group_t *group = &groups->items[groups->count++];
+    *group = (group_t){.id = id, .arch = arch};
+    for (size_t d = 0; d < TSW_DIM_MAX; d++) {
+        group->low[d] = INT64_MAX;
+        group->high[d] = INT64_MIN;
+    }
+    return group;
 }
 
-/* "shapes of rmsnorm dtype=f16 sm_90: 5 3fa9c1d20b17 M=16..256 N=1024", and their weights. */
-static void add_shapes(lines_t *lines, const tsw_plan_t *plan, uint32_t variant, uint32_t arch)
+static bool group_variants(groups_t *groups, const tsw_plan_t *plan)
 {
-    const tsw_pack_t *pack = plan->variants[variant].id.pack;
-    tsw_key_t shapes = {0}, weights = {0};
-    size_t count = 0;
-    bool weighted = false;
+    size_t archs = plan->job->arch_count;
+    groups->of_variant = tsw_calloc(plan->variant_count * archs + 1, sizeof(size_t));
+    if (groups->of_variant == NULL)
+        return false;
+    for (size_t v = 0; v < plan->variant_count; v++) {
+        for (uint32_t a = 0; a < archs; a++) {
+            const tsw_space_t *space = &plan->variants[v].spaces[a];
+            group_t *group = group_of(groups, &plan->variants[v].id, a);
+            if (group == NULL)
+                return false;
+            for (size_t i = 0; i < space->count; i++)
+                mix(&group->configs, space->configs[i].key);
+            group->config_count += space->count;
+            groups->of_variant[v * archs + a] = (size_t)(group - groups->items);
+        }
+    }
+    return true;
+}
+
+static void group_cells(groups_t *groups, const tsw_plan_t *plan)
+{
+    size_t archs = plan->job->arch_count;
     for (size_t i = 0; i < plan->cell_count; i++) {
         const tsw_cell_t *cell = &plan->cells[i];
-        if (cell->variant != variant || cell->arch_index != arch)
-            continue;
-        mix(&shapes, key_of_dims(cell, 0));
-        mix(&weights, key_of_dims(cell, cell->weight));
-        weighted = weighted || cell->weight != 1.0;
-        count++;
+        size_t at = groups->of_variant[cell->variant * archs + cell->arch_index];
+        group_t *group = &groups->items[at];
+        mix(&group->shapes, key_of_dims(cell, 0));
+        mix(&group->weights, key_of_dims(cell, cell->weight));
+        group->weighted = group->weighted || cell->weight != 1.0;
+        group->shape_count++;
+        for (size_t d = 0; d < TSW_DIM_MAX; d++) {
+            group->low[d] = cell->dims[d] < group->low[d] ? cell->dims[d] : group->low[d];
+            group->high[d] = cell->dims[d] > group->high[d] ? cell->dims[d] : group->high[d];
+        }
     }
-    if (count == 0)
-        return;
+}
+
+static void begin_line(tsw_buf_t *line, const char *what, const tsw_plan_t *plan,
+                       const group_t *group)
+{
+    tsw_buf_printf(line, "%s of %s ", what, group->id->pack->name);
+    tsw_variant_format_flags(group->id, line);
+    tsw_buf_printf(line, " sm_%u: ", plan->job->archs[group->arch]);
+}
+
+static void append_ranges(tsw_buf_t *line, const group_t *group)
+{
+    const tsw_pack_t *pack = group->id->pack;
+    for (size_t d = 0; d < pack->dim_count; d++) {
+        tsw_buf_printf(line, " %s=%lld", pack->dims[d], (long long)group->low[d]);
+        if (group->high[d] > group->low[d])
+            tsw_buf_printf(line, "..%lld", (long long)group->high[d]);
+    }
+}
+
+/* "shapes of rmsnorm dtype=f16 sm_90: 5 3fa9c1d20b17 M=16..256 N=1024", their weights, and the
+ * configs. */
+static void add_group(lines_t *lines, const tsw_plan_t *plan, const group_t *group)
+{
     tsw_buf_t line = TSW_BUF_INIT;
-    begin_line(&line, "shapes", plan, variant, arch);
-    tsw_buf_printf(&line, "%zu ", count);
-    append_short(&line, shapes);
-    for (size_t d = 0; d < pack->dim_count; d++)
-        append_range(&line, plan, variant, arch, d);
+    begin_line(&line, "configs", plan, group);
+    tsw_buf_printf(&line, "%zu ", group->config_count);
+    append_short(&line, group->configs);
     add_line(lines, &line);
-    begin_line(&line, "weights", plan, variant, arch);
-    if (weighted)
-        append_short(&line, weights);
+    if (group->shape_count == 0)
+        return;
+    begin_line(&line, "shapes", plan, group);
+    tsw_buf_printf(&line, "%zu ", group->shape_count);
+    append_short(&line, group->shapes);
+    append_ranges(&line, group);
+    add_line(lines, &line);
+    begin_line(&line, "weights", plan, group);
+    if (group->weighted)
+        append_short(&line, group->weights);
     else
         tsw_buf_append_text(&line, "all 1");
     add_line(lines, &line);
 }
 
-static void add_configs(lines_t *lines, const tsw_plan_t *plan, uint32_t variant, uint32_t arch)
+static void add_cells(lines_t *lines, const tsw_plan_t *plan)
 {
-    const tsw_space_t *space = &plan->variants[variant].spaces[arch];
-    tsw_key_t sum = {0};
-    tsw_buf_t line = TSW_BUF_INIT;
-    for (size_t i = 0; i < space->count; i++)
-        mix(&sum, space->configs[i].key);
-    begin_line(&line, "configs", plan, variant, arch);
-    tsw_buf_printf(&line, "%zu ", space->count);
-    append_short(&line, sum);
-    add_line(lines, &line);
+    groups_t groups = {0};
+    if (group_variants(&groups, plan))
+        group_cells(&groups, plan);
+    else
+        lines->failed = true;
+    for (size_t i = 0; !lines->failed && i < groups.count; i++)
+        add_group(lines, plan, &groups.items[i]);
+    tsw_free(groups.items);
+    tsw_free(groups.of_variant);
 }
 
 /* ---- all of it ---- */
@@ -216,12 +278,7 @@ tsw_status_t tsw_plan_inputs_make(const tsw_plan_t *plan, char **inputs_p, tsw_e
     add_search(&lines, plan);
     add_archs(&lines, job);
     add_pack_files(&lines, &job->snapshot);
-    for (uint32_t v = 0; v < plan->variant_count; v++) {
-        for (uint32_t a = 0; a < job->arch_count; a++) {
-            add_configs(&lines, plan, v, a);
-            add_shapes(&lines, plan, v, a);
-        }
-    }
+    add_cells(&lines, plan);
     if (lines.count > 1)
         qsort(lines.items, lines.count, sizeof(lines.items[0]), compare_lines);
     for (size_t i = 0; i < lines.count; i++) {

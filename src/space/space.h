@@ -97,6 +97,8 @@ void tsw_config_set_key(const tsw_pack_t *pack, tsw_config_t *config);
 
 /* "dtype=f16 causal=1 D=128": dtype, flags, static dims. */
 void tsw_variant_format(const tsw_variant_t *variant, tsw_buf_t *out);
+/* The same without static dims. */
+void tsw_variant_format_flags(const tsw_variant_t *variant, tsw_buf_t *out);
 /* "M=4096 N=4096 K=4096" */
 void tsw_shape_format(const tsw_pack_t *pack, const int64_t dims[TSW_DIM_MAX], tsw_buf_t *out);
 

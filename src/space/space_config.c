@@ -105,13 +105,19 @@ tsw_status_t tsw_config_parse(const tsw_pack_t *pack, const char *text, tsw_conf
     return TSW_OK;
 }
 
-void tsw_variant_format(const tsw_variant_t *variant, tsw_buf_t *out)
+void tsw_variant_format_flags(const tsw_variant_t *variant, tsw_buf_t *out)
 {
     const tsw_pack_t *pack = variant->pack;
     tsw_buf_printf(out, "dtype=%s", tsw_dtype_name(variant->dtype));
     for (size_t i = 0; i < pack->flag_count; i++)
         tsw_buf_printf(out, " %s=%s", pack->flags[i].name,
                        pack->flags[i].values[variant->flags[i]]);
+}
+
+void tsw_variant_format(const tsw_variant_t *variant, tsw_buf_t *out)
+{
+    const tsw_pack_t *pack = variant->pack;
+    tsw_variant_format_flags(variant, out);
     for (size_t i = 0; i < pack->dim_count; i++) {
         if (pack->dim_is_static[i])
             tsw_buf_printf(out, " %s=%lld", pack->dims[i], (long long)variant->static_dims[i]);
