@@ -177,7 +177,7 @@ static tsw_status_t retire_shot(queue_t *queue, tsw_err_t *err)
     if (status != TSW_OK)
         return status;
     uint64_t ns = ms > 0 ? (uint64_t)llround((double)ms * 1e6) : 0;
-    queue->interval_ns[i] = ns > 0 ? ns : 1;
+    queue->interval_ns[i] = ns; /* 0: the timer did not move */
     queue->commands -= commands_of(&queue->shots[i]);
     queue->ended++;
     return TSW_OK;

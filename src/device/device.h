@@ -174,9 +174,9 @@ typedef struct tsw_device_ops {
                               uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
     void (*graph_free)(tsw_device_t *dev, tsw_graph_t *graph); /* NULL is fine */
     /* One wave: each shot once, in this order, each timed by itself. interval_ns[i] for shots[i],
-     * the whole interval, at least 1; *finished_p shots ended: on an error shots[*finished_p] is
-     * the culprit. Behind a lead every kernel must have run before: a first launch may wait for the
-     * device, and so for its own queue. */
+     * the whole interval, 0 when the timer did not move; *finished_p shots ended: on an error
+     * shots[*finished_p] is the culprit. Behind a lead every kernel must have run before: a first
+     * launch may wait for the device, and so for its own queue. */
     tsw_status_t (*wave)(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                          const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
                          tsw_err_t *err);

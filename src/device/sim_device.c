@@ -436,7 +436,7 @@ static tsw_status_t execute(tsw_sim_t *sim, const tsw_launch_t *launch, uint32_t
     }
     note_result(sim, launch, fault);
     sim->clock_ns += LAUNCH_NS + ns;
-    *interval_ns_p = ns > 0 ? ns : 1;
+    *interval_ns_p = ns;
     return TSW_OK;
 }
 

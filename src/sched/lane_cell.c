@@ -235,7 +235,8 @@ static bool has_timed_sample(const tsw_record_t *record)
     for (size_t i = record->sample_count; i-- > 0;)
         if (!tsw_stage_is_first((tsw_stage_t)record->samples[i].stage))
             return true;
-    return record->sample_count > 0 && record->fate == TSW_FATE_HOPELESS;
+    return record->sample_count > 0 &&
+           (record->fate == TSW_FATE_HOPELESS || record->fate == TSW_FATE_SUSPECT);
 }
 
 void tsw_lane_cell_rewind(tsw_lane_cell_t *cell)

@@ -119,8 +119,8 @@ static void check_outcome(const tsw_tables_t *tables, const tsw_cell_row_t *cell
                           tsw_faults_t *faults)
 {
     const tsw_record_row_t *row = tsw_rows_at(&tables->records, index);
-    bool timed =
-        row->n_samples != row->n_warmup || (row->n_samples > 0 && row->fate == TSW_FATE_HOPELESS);
+    bool is_out = row->fate == TSW_FATE_HOPELESS || row->fate == TSW_FATE_SUSPECT;
+    bool timed = row->n_samples != row->n_warmup || (row->n_samples > 0 && is_out);
     if (row->outcome == TSW_OUTCOME_OK && cell->complete && !timed)
         tsw_fault(faults, "/records[%zu]: ok in a complete cell, but never timed", index);
     if (row->outcome != TSW_OUTCOME_ALIAS)
