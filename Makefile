@@ -1,6 +1,8 @@
 # Short names for the usual commands; CMake does the work (CMakePresets.json).
 #   make build PRESET=asan    another preset
 #   make demo SETUP=:         skip the set-up, e.g. on a host without a network
+#   make test LAYERS=mpi      only tests with a label that fits (lint unit mpi cli slurm storm scale gpu python)
+#   make test EXCEPT='slurm|storm'
 PRESET ?= dev
 SETUP  ?= tools/setup.sh
 PREFIX ?= /usr/local
@@ -9,6 +11,7 @@ DEMO   ?= demo-run
 COMPILED ?= compiled
 BUNDLE ?= tilesweep-bundle.tar.gz
 BUILD  := $(if $(filter dev ci,$(PRESET)),build,build-$(PRESET))
+ONLY   := $(if $(LAYERS),-L '^($(LAYERS))$$') $(if $(EXCEPT),-LE '^($(EXCEPT))$$')
 
 help:
 	@echo 'make setup     packages, the CUDA Tile toolchain into .deps, Python for analysis/'
@@ -33,7 +36,7 @@ demo: setup build
 	tools/demo.sh $(BUILD)/bin jobs/demo.yaml $(DEMO)
 
 test: setup build
-	ctest --preset $(PRESET)
+	ctest --preset $(PRESET) $(ONLY)
 
 gpu-test: build
 	ctest --preset $(PRESET) -L gpu
