@@ -44,6 +44,7 @@ typedef struct {
     uint64_t *traced_ns;
     size_t traced_count, traced_capacity;
     uint64_t clock_ns;
+    uint32_t round;     /* of the newest wave */
     uint64_t queued_ns; /* of copies that nobody waited for yet */
     double pace;        /* real time for each virtual; 0: none */
     uint64_t paced_ns;  /* so far was waited for */
@@ -370,6 +371,13 @@ static void kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel)
     tsw_free(kernel);
 }
 
+/* Of the SM clock, that a throttled GPU has left. */
+static double clock_share(const tsw_sim_t *sim, uint32_t round)
+{
+    const tsw_sim_rule_t *throttle = tsw_sim_throttle(&sim->scenario, round);
+    return throttle != NULL ? throttle->value : 1;
+}
+
 static uint64_t launch_ns(const tsw_sim_t *sim, const tsw_kernel_model_t *model,
                           const tsw_geometry_t *geometry, uint32_t round)
 {
@@ -378,6 +386,7 @@ static uint64_t launch_ns(const tsw_sim_t *sim, const tsw_kernel_model_t *model,
     tsw_sim_subject_t subject = subject_of(model);
     double ns = tsw_sim_time_ns(sim->model, model, geometry);
     ns *= tsw_sim_slowness(&sim->scenario, &subject);
+    ns /= clock_share(sim, round);
     if (is_reference(model))
         ns *= REFERENCE_SLOWNESS;
     else
@@ -512,6 +521,7 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
         uint32_t round = plan->round;
         if (plan->per_round > 0)
             round += (uint32_t)(finished / plan->per_round);
+        sim->round = round;
         status = shoot(sim, &shots[finished], round, plan->timeout_s, &interval_ns[finished], err);
         finished += status == TSW_OK;
     }
@@ -549,7 +559,10 @@ static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
         telemetry_p->read_ns = sim->clock_ns;
         return;
     }
-    *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = sim->model->sm_clock_mhz,
+    const tsw_sim_rule_t *throttle = tsw_sim_throttle(&sim->scenario, sim->round);
+    double share = clock_share(sim, sim->round);
+    *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = (uint32_t)(sim->model->sm_clock_mhz * share),
+                                     .throttle_reasons = throttle != NULL ? throttle->reason : 0,
                                      .mem_clock_mhz = sim->model->mem_clock_mhz,
                                      .power_w = sim->model->power_w,
                                      .temperature_celsius = 55.0f,

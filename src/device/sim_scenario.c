@@ -5,28 +5,56 @@
 
 #include <string.h>
 
-static const char *const fault_names[] = {
-    [TSW_FAULT_NONE] = "",           [TSW_FAULT_WRONG] = "wrong",
-    [TSW_FAULT_NAN] = "nan",         [TSW_FAULT_UNWRITTEN] = "unwritten",
-    [TSW_FAULT_OVERRUN] = "overrun", [TSW_FAULT_INPUT] = "input",
-    [TSW_FAULT_INPLACE] = "inplace", [TSW_FAULT_LAUNCH] = "launch",
-    [TSW_FAULT_HANG] = "hang",       [TSW_FAULT_LOST] = "lost",
-    [TSW_FAULT_CRASH] = "crash",     [TSW_FAULT_LOAD] = "load",
-    [TSW_FAULT_OOM] = "oom",         [TSW_FAULT_SLOW] = "slow",
-    [TSW_FAULT_CANARY] = "canary",   [TSW_FAULT_CAPACITY] = "capacity",
-    [TSW_FAULT_PACE] = "pace",
+typedef struct {
+    const char *name;
+    bool value, target, of_rank;
+} shape_t;
+
+static const shape_t shapes[] = {
+    [TSW_FAULT_NONE] = {.name = ""},
+    [TSW_FAULT_WRONG] = {.name = "wrong", .target = true},
+    [TSW_FAULT_NAN] = {.name = "nan", .target = true},
+    [TSW_FAULT_UNWRITTEN] = {.name = "unwritten", .target = true},
+    [TSW_FAULT_OVERRUN] = {.name = "overrun", .target = true},
+    [TSW_FAULT_INPUT] = {.name = "input", .target = true},
+    [TSW_FAULT_INPLACE] = {.name = "inplace", .target = true},
+    [TSW_FAULT_LAUNCH] = {.name = "launch", .target = true},
+    [TSW_FAULT_HANG] = {.name = "hang", .target = true},
+    [TSW_FAULT_LOST] = {.name = "lost", .target = true},
+    [TSW_FAULT_CRASH] = {.name = "crash", .target = true},
+    [TSW_FAULT_LOAD] = {.name = "load", .target = true},
+    [TSW_FAULT_OOM] = {.name = "oom", .target = true},
+    [TSW_FAULT_SLOW] = {.name = "slow", .target = true, .value = true},
+    [TSW_FAULT_THROTTLE] = {.name = "throttle", .target = true, .value = true},
+    [TSW_FAULT_CANARY] = {.name = "canary"},
+    [TSW_FAULT_CAPACITY] = {.name = "capacity", .value = true},
+    [TSW_FAULT_PACE] = {.name = "pace", .value = true},
+    [TSW_FAULT_KILL] = {.name = "kill", .of_rank = true},
+    [TSW_FAULT_DIE] = {.name = "die", .of_rank = true},
+    [TSW_FAULT_ABORT] = {.name = "abort", .of_rank = true},
+    [TSW_FAULT_FULL] = {.name = "full", .of_rank = true},
 };
 
-enum { FAULT_COUNT = sizeof(fault_names) / sizeof(fault_names[0]) };
+enum { FAULT_COUNT = sizeof(shapes) / sizeof(shapes[0]) };
 
-static bool takes_value(tsw_fault_t fault)
-{
-    return fault == TSW_FAULT_SLOW || fault == TSW_FAULT_CAPACITY || fault == TSW_FAULT_PACE;
-}
+/* Of NVML's mask. */
+static const struct {
+    const char *name;
+    uint64_t bit;
+} reasons[] = {
+    {"power_cap", 0x4},   {"hw_slowdown", 0x8},  {"sw_thermal", 0x20},
+    {"hw_thermal", 0x40}, {"power_brake", 0x80},
+};
 
-static bool takes_target(tsw_fault_t fault)
+enum { REASON_COUNT = sizeof(reasons) / sizeof(reasons[0]) };
+
+static tsw_status_t unknown(int line, const char *what, const char *word, const char *const *known,
+                            size_t count, tsw_err_t *err)
 {
-    return fault < TSW_FAULT_CANARY;
+    const char *nearest = tsw_text_nearest(word, known, count);
+    return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: unknown %s \"%s\"%s%s%s", line, what, word,
+                       nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
+                       nearest != NULL ? "\"?" : "");
 }
 
 static char *skip_blanks(char *at)
@@ -45,27 +73,81 @@ static char *next_word(char **at_p)
     return word;
 }
 
+/* "3", or where a range is allowed "3-5"; from there on without one. */
+static tsw_status_t parse_when(char *text, int line, tsw_sim_rule_t *rule, tsw_err_t *err)
+{
+    int64_t from = 0, to = 0;
+    char *dash = rule->fault == TSW_FAULT_THROTTLE ? strchr(text, '-') : NULL;
+    if (dash != NULL)
+        *dash++ = '\0';
+    bool ok = tsw_text_parse_i64(text, &from) && from >= 1 &&
+              (dash == NULL || (tsw_text_parse_i64(dash, &to) && to >= from));
+    if (!ok)
+        return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: bad number \"%s%s%s\" after @", line,
+                           text, dash != NULL ? "-" : "", dash != NULL ? dash : "");
+    rule->from = (uint64_t)from;
+    rule->to = dash != NULL ? (uint64_t)to : UINT64_MAX;
+    return TSW_OK;
+}
+
 static tsw_status_t parse_fault(char *word, int line, tsw_sim_rule_t *rule, tsw_err_t *err)
 {
-    char *at = strchr(word, '@');
-    int64_t launch = 1;
-    if (at != NULL) {
-        *at++ = '\0';
-        if (!tsw_text_parse_i64(at, &launch) || launch < 1)
-            return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: bad launch number \"%s\"", line,
-                               at);
-    }
-    rule->from_launch = (uint64_t)launch;
-    for (size_t i = 1; i < FAULT_COUNT; i++) {
-        if (strcmp(word, fault_names[i]) == 0) {
+    const char *names[FAULT_COUNT];
+    char *when = strchr(word, '@');
+    if (when != NULL)
+        *when++ = '\0';
+    for (size_t i = 1; i < FAULT_COUNT; i++)
+        if (strcmp(word, names[i] = shapes[i].name) == 0)
             rule->fault = (tsw_fault_t)i;
-            return TSW_OK;
-        }
+    if (rule->fault == TSW_FAULT_NONE)
+        return unknown(line, "fault", word, names + 1, FAULT_COUNT - 1, err);
+    return when != NULL ? parse_when(when, line, rule, err) : TSW_OK;
+}
+
+/* KEY=NUMBER in front of the fault. */
+static tsw_status_t parse_key(char *word, int line, tsw_sim_rule_t *rule, tsw_err_t *err)
+{
+    static const char *const keys[] = {"gpu", "rank", "attempt"};
+    int64_t *const targets[] = {&rule->gpu, &rule->rank, &rule->attempt};
+    char *text = strchr(word, '=');
+    *text++ = '\0';
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcmp(word, keys[i]) != 0)
+            continue;
+        if (!tsw_text_parse_i64(text, targets[i]) || *targets[i] < 0)
+            return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s: bad number \"%s\"", line, word,
+                               text);
+        return TSW_OK;
     }
-    const char *nearest = tsw_text_nearest(word, fault_names + 1, FAULT_COUNT - 1);
-    return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: unknown fault \"%s\"%s%s%s", line, word,
-                       nearest != NULL ? "; did you mean \"" : "", nearest != NULL ? nearest : "",
-                       nearest != NULL ? "\"?" : "");
+    return unknown(line, "key", word, keys, sizeof(keys) / sizeof(keys[0]), err);
+}
+
+static tsw_status_t check_scope(const tsw_sim_rule_t *rule, int line, tsw_err_t *err)
+{
+    const shape_t *shape = &shapes[rule->fault];
+    if (shape->of_rank && (rule->gpu >= 0 || rule->rank < 0))
+        return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s is of a rank: rank=N%s", line,
+                           shape->name, rule->gpu >= 0 ? ", not gpu=N" : " is missing");
+    if (!shape->of_rank && (rule->rank >= 0 || rule->attempt >= 0))
+        return tsw_err_set(err, TSW_ERR_INPUT,
+                           "scenario:%d: %s is of a GPU: gpu=N, not rank=N nor attempt=N", line,
+                           shape->name);
+    return TSW_OK;
+}
+
+static tsw_status_t parse_reason(tsw_sim_rule_t *rule, int line, tsw_err_t *err)
+{
+    const char *names[REASON_COUNT];
+    for (size_t i = 0; i < REASON_COUNT; i++)
+        if (strcmp(rule->target, names[i] = reasons[i].name) == 0)
+            rule->reason = reasons[i].bit;
+    if (rule->reason == 0)
+        return unknown(line, "reason", rule->target, names, REASON_COUNT, err);
+    if (rule->value > 1)
+        return tsw_err_set(
+            err, TSW_ERR_INPUT,
+            "scenario:%d: throttle needs the share of the clock that is left, 0 to 1", line);
+    return TSW_OK;
 }
 
 static void trim_end(char *text)
@@ -79,50 +161,62 @@ static tsw_status_t parse_target(char *text, int line, tsw_sim_rule_t *rule, tsw
 {
     trim_end(text);
     if (text[0] == '\0')
-        return tsw_err_set(err, TSW_ERR_INPUT,
-                           "scenario:%d: no target: \"*\", \"reference\" or knobs of a config",
-                           line);
+        return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: no %s", line,
+                           rule->fault == TSW_FAULT_THROTTLE
+                               ? "reason: power_cap, hw_slowdown, sw_thermal, .."
+                               : "target: \"*\", \"reference\" or knobs of a config");
     rule->target = tsw_strdup(text);
-    return rule->target != NULL ? TSW_OK : tsw_err_nomem(err);
+    if (rule->target == NULL)
+        return tsw_err_nomem(err);
+    return rule->fault == TSW_FAULT_THROTTLE ? parse_reason(rule, line, err) : TSW_OK;
 }
 
-/* One line; *mine_p: there is a rule, and it is for this GPU. The caller frees its target. */
-static tsw_status_t parse_line(char *at, int line, uint32_t gpu, tsw_sim_rule_t *rule_p,
-                               bool *mine_p, tsw_err_t *err)
+/* One line; the fault stays NONE when there is no rule in it. The caller frees the target, also
+ * after an error. */
+static tsw_status_t parse_line(char *at, int line, tsw_sim_rule_t *rule, tsw_err_t *err)
 {
-    tsw_sim_rule_t rule = {.value = 1.0};
+    tsw_status_t status = TSW_OK;
     char *word = next_word(&at);
-    *mine_p = word[0] != '\0';
-    if (!*mine_p)
+    if (word[0] == '\0')
         return TSW_OK;
-    if (tsw_text_starts_with(word, "gpu=")) {
-        int64_t id = 0;
-        if (!tsw_text_parse_i64(word + 4, &id) || id < 0)
-            return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: bad GPU number \"%s\"", line,
-                               word + 4);
-        *mine_p = (uint64_t)id == gpu;
+    while (status == TSW_OK && strchr(word, '=') != NULL) {
+        status = parse_key(word, line, rule, err);
         word = next_word(&at);
     }
-    tsw_status_t status = parse_fault(word, line, &rule, err);
-    if (status == TSW_OK && takes_value(rule.fault)) {
+    if (status == TSW_OK)
+        status = parse_fault(word, line, rule, err);
+    if (status == TSW_OK)
+        status = check_scope(rule, line, err);
+    const shape_t *shape = &shapes[rule->fault];
+    if (status == TSW_OK && shape->value) {
         word = next_word(&at);
-        if (!tsw_text_parse_f64(word, &rule.value) || rule.value <= 0)
+        if (!tsw_text_parse_f64(word, &rule->value) || rule->value <= 0)
             status = tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s needs a number above 0", line,
-                                 fault_names[rule.fault]);
+                                 shape->name);
     }
     at = skip_blanks(at);
-    if (status == TSW_OK && takes_target(rule.fault))
-        status = parse_target(at, line, &rule, err);
+    if (status == TSW_OK && shape->target)
+        status = parse_target(at, line, rule, err);
     else if (status == TSW_OK && *at != '\0')
-        status = tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s takes no target", line,
-                             fault_names[rule.fault]);
-    if (status == TSW_OK)
-        *rule_p = rule;
+        status =
+            tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s takes no target", line, shape->name);
     return status;
 }
 
-tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scenario_t *scenario_p,
-                                    tsw_err_t *err)
+typedef struct {
+    bool of_ranks;
+    int64_t number; /* of the GPU or the rank */
+} whose_t;
+
+static bool is_for(const tsw_sim_rule_t *rule, whose_t whose)
+{
+    if (rule->fault == TSW_FAULT_NONE || shapes[rule->fault].of_rank != whose.of_ranks)
+        return false;
+    return whose.of_ranks ? rule->rank == whose.number : rule->gpu < 0 || rule->gpu == whose.number;
+}
+
+static tsw_status_t parse(const char *text, whose_t whose, tsw_sim_scenario_t *scenario_p,
+                          tsw_err_t *err)
 {
     tsw_sim_scenario_t scenario = {.rules = NULL};
     tsw_status_t status = TSW_OK;
@@ -135,13 +229,13 @@ tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scen
         if (end != NULL)
             *end++ = '\0';
         at[strcspn(at, "#")] = '\0';
-        tsw_sim_rule_t rule = {.value = 1.0};
-        bool mine = false;
-        status = parse_line(at, line, gpu, &rule, &mine, err);
-        if (status == TSW_OK && mine &&
-            !TSW_GROW(scenario.rules, scenario.capacity, scenario.count))
+        tsw_sim_rule_t rule = {
+            .value = 1.0, .gpu = -1, .rank = -1, .attempt = -1, .from = 1, .to = UINT64_MAX};
+        status = parse_line(at, line, &rule, err);
+        bool mine = status == TSW_OK && is_for(&rule, whose);
+        if (mine && !TSW_GROW(scenario.rules, scenario.capacity, scenario.count))
             status = tsw_err_nomem(err);
-        if (status == TSW_OK && mine)
+        if (mine && status == TSW_OK)
             scenario.rules[scenario.count++] = rule;
         else
             tsw_free(rule.target);
@@ -153,6 +247,18 @@ tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scen
     else
         *scenario_p = scenario;
     return status;
+}
+
+tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scenario_t *scenario_p,
+                                    tsw_err_t *err)
+{
+    return parse(text, (whose_t){.number = gpu}, scenario_p, err);
+}
+
+tsw_status_t tsw_sim_scenario_parse_rank(const char *text, int rank, tsw_sim_scenario_t *scenario_p,
+                                         tsw_err_t *err)
+{
+    return parse(text, (whose_t){.of_ranks = true, .number = rank}, scenario_p, err);
 }
 
 void tsw_sim_scenario_fini(tsw_sim_scenario_t *scenario)
@@ -217,7 +323,7 @@ tsw_fault_t tsw_sim_fault_at_launch(const tsw_sim_scenario_t *scenario,
     for (size_t i = 0; i < scenario->count; i++) {
         const tsw_sim_rule_t *rule = &scenario->rules[i];
         bool of_launch = rule->fault >= TSW_FAULT_WRONG && rule->fault <= TSW_FAULT_CRASH;
-        if (of_launch && launch >= rule->from_launch && fits(rule, subject))
+        if (of_launch && launch >= rule->from && fits(rule, subject))
             return rule->fault;
     }
     return TSW_FAULT_NONE;
@@ -237,4 +343,26 @@ const tsw_sim_rule_t *tsw_sim_gpu_rule(const tsw_sim_scenario_t *scenario, tsw_f
         if (scenario->rules[i].fault == fault)
             return &scenario->rules[i];
     return NULL;
+}
+
+const tsw_sim_rule_t *tsw_sim_throttle(const tsw_sim_scenario_t *scenario, uint32_t round)
+{
+    for (size_t i = 0; i < scenario->count; i++) {
+        const tsw_sim_rule_t *rule = &scenario->rules[i];
+        if (rule->fault == TSW_FAULT_THROTTLE && round >= rule->from && round <= rule->to)
+            return rule;
+    }
+    return NULL;
+}
+
+bool tsw_sim_rank_event(const tsw_sim_scenario_t *scenario, tsw_fault_t fault, uint32_t attempt,
+                        uint64_t number)
+{
+    for (size_t i = 0; i < scenario->count; i++) {
+        const tsw_sim_rule_t *rule = &scenario->rules[i];
+        if (rule->fault == fault && rule->from == number &&
+            attempt == (rule->attempt >= 0 ? rule->attempt : 1))
+            return true;
+    }
+    return false;
 }

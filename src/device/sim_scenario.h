@@ -1,19 +1,7 @@
-/* Scripted faults of a simulated GPU, so that every outcome can be had without a GPU. Text, one
- * rule a line; '#' starts a comment:
- *     [gpu=N] FAULT[@LAUNCH] [VALUE] TARGET
- * gpu=N     only on the virtual GPU with that id
- * @LAUNCH   from the kernel's launch number LAUNCH on (the first is 1, the default), counted since
- *           it was loaded
- * TARGET    "*": every config, not the reference; "reference"; knobs: every config that has all of
- *           them ("TILE_M=128 occupancy=2"); or the key of a config in 32 hex digits
- * Faults of results:  wrong, nan, unwritten (half of the output), overrun (a fence is damaged),
- *                     input (an input is changed), inplace (wrong when read and written in place)
- * Faults of launches: launch (refused), hang (time-out), lost (sticky error), crash (abort)
- * Faults of loading:  load (refused), oom (out of device memory)
- * Of time:            slow FACTOR TARGET
- * Of the GPU:         canary (its canary fails), capacity BYTES (of its memory), pace FACTOR (waits
- *                     so long for each second of virtual time); no target
- * The first rule that fits decides. Pure. Private to device. */
+/* Scripted faults of simulated GPUs and of the ranks that have them, so that every outcome and
+ * every mishap of a cluster can be rehearsed without one: docs/simulation.md. Text, one rule a
+ * line; '#' starts a comment: [gpu=N] FAULT[@WHEN] [VALUE] TARGET rank=N [attempt=N] FAULT[@WHEN]
+ * The first rule that fits decides. Pure. */
 #ifndef TSW_DEVICE_SIM_SCENARIO_H
 #define TSW_DEVICE_SIM_SCENARIO_H
 
@@ -39,16 +27,23 @@ typedef enum {
     TSW_FAULT_LOAD,
     TSW_FAULT_OOM,
     TSW_FAULT_SLOW,
+    TSW_FAULT_THROTTLE,
     TSW_FAULT_CANARY,
     TSW_FAULT_CAPACITY,
     TSW_FAULT_PACE,
+    TSW_FAULT_KILL, /* from here on of ranks */
+    TSW_FAULT_DIE,
+    TSW_FAULT_ABORT,
+    TSW_FAULT_FULL,
 } tsw_fault_t;
 
 typedef struct {
     tsw_fault_t fault;
-    char *target; /* heap; NULL for a rule of the GPU */
-    uint64_t from_launch;
+    char *target;               /* heap; NULL for a rule without one */
+    int64_t gpu, rank, attempt; /* -1: not said */
+    uint64_t from, to;          /* the numbers after @ */
     double value;
+    uint64_t reason; /* throttle: NVML's bit */
 } tsw_sim_rule_t;
 
 /* Whom a rule may fit: a config, or the reference (text NULL). */
@@ -58,13 +53,16 @@ typedef struct {
 } tsw_sim_subject_t;
 
 typedef struct {
-    tsw_sim_rule_t *rules; /* those of this GPU only */
+    tsw_sim_rule_t *rules; /* those of this GPU, or rank, only */
     size_t count, capacity;
 } tsw_sim_scenario_t;
 
-/* TSW_ERR_INPUT: "scenario:LINE: ..." with the nearest known fault. */
+/* TSW_ERR_INPUT: "scenario:LINE: ..." with the nearest known word; all lines are checked, also
+ * those for others. */
 tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scenario_t *scenario_p,
                                     tsw_err_t *err);
+tsw_status_t tsw_sim_scenario_parse_rank(const char *text, int rank, tsw_sim_scenario_t *scenario_p,
+                                         tsw_err_t *err);
 void tsw_sim_scenario_fini(tsw_sim_scenario_t *scenario);
 
 /* When a kernel is loaded: LOAD or OOM, else NONE. */
@@ -77,5 +75,11 @@ double tsw_sim_slowness(const tsw_sim_scenario_t *scenario,
                         const tsw_sim_subject_t *subject); /* 1: none */
 /* The rule for the GPU itself, or NULL. */
 const tsw_sim_rule_t *tsw_sim_gpu_rule(const tsw_sim_scenario_t *scenario, tsw_fault_t fault);
+
+/* What throttles the GPU in this round of a cell, or NULL. */
+const tsw_sim_rule_t *tsw_sim_throttle(const tsw_sim_scenario_t *scenario, uint32_t round);
+/* Whether KILL, DIE, ABORT or FULL is due: with the number-th cell (or write) of an attempt. */
+bool tsw_sim_rank_event(const tsw_sim_scenario_t *scenario, tsw_fault_t fault, uint32_t attempt,
+                        uint64_t number);
 
 #endif

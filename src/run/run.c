@@ -86,6 +86,7 @@ static void run_fini(tsw_run_t *run)
     tsw_run_meta_fini(&run->meta);
     tsw_free(run->toolchain_text);
     tsw_free(run->spec.scenario);
+    tsw_sim_scenario_fini(&run->rehearsal);
     tsw_free(run->hellos);
     tsw_free(run->retired);
     tsw_run_tally_fini(run);

@@ -105,6 +105,10 @@ static tsw_status_t read_scenario(tsw_run_t *run, tsw_err_t *err)
         tsw_err_wrap(err, "TSW_SIM_SCENARIO");
     else if ((run->spec.scenario = tsw_buf_take_text(&text)) == NULL)
         status = tsw_err_nomem(err);
+    if (status == TSW_OK)
+        status = tsw_run_rehearsal_read(run, err);
+    if (status == TSW_ERR_INPUT)
+        tsw_err_wrap(err, "%s", path);
     tsw_buf_fini(&text);
     return status;
 }

@@ -100,8 +100,10 @@ static void store_cell(tsw_run_t *run, const tsw_lane_action_t *action)
     tsw_cell_result_fini(&result);
     if (status != TSW_OK)
         tsw_run_fail(run, status, &err);
-    else if (complete)
-        tell_done(run, action, verdict);
+    if (!complete)
+        return;
+    tell_done(run, action, verdict); /* also after a failure: the run ends, in good order */
+    tsw_run_rehearsal_cell(run);
 }
 
 static void give_back(tsw_run_t *run, const tsw_lane_action_t *action)

@@ -5,6 +5,7 @@
 
 #include "build/cache.h"
 #include "device/device.h"
+#include "device/sim_scenario.h"
 #include "plan/plan.h"
 #include "proc/proc.h"
 #include "run/run.h"
@@ -115,8 +116,10 @@ typedef struct {
     tsw_cache_t *cache;   /* NULL: none */
     char *toolchain_text; /* what the records say */
     tsw_device_spec_t spec;
-    bool has_device; /* until it is lost */
-    tsw_gpu_t gpu;   /* of the first worker's hello */
+    bool has_device;              /* until it is lost */
+    tsw_gpu_t gpu;                /* of the first worker's hello */
+    tsw_sim_scenario_t rehearsal; /* mishaps of this rank */
+    uint64_t cells_finished;      /* in this attempt */
     bool replay;
     tsw_dataset_t recorded;  /* replay */
     tsw_msg_hello_t *hellos; /* of all ranks */
@@ -316,6 +319,13 @@ void tsw_run_coord_start(tsw_run_t *run);
 tsw_status_t tsw_run_coord_message(tsw_run_t *run, int from, uint32_t type, const uint8_t *body,
                                    size_t size, tsw_err_t *err);
 void tsw_run_coord_tick(tsw_run_t *run);
+
+/* ---- run_rehearsal.c ---- */
+/* The whole scenario is checked; what is for this rank is kept. */
+tsw_status_t tsw_run_rehearsal_read(tsw_run_t *run, tsw_err_t *err);
+void tsw_run_rehearsal_open(tsw_run_t *run); /* the segments are there */
+/* A cell was finished: what is due with it happens. May not return. */
+void tsw_run_rehearsal_cell(tsw_run_t *run);
 
 /* ---- run_loop.c ---- */
 void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body); /* empties body */

@@ -29,6 +29,8 @@ void tsw_segments_set_interval(tsw_segments_t *segments, double seconds);
 void tsw_segments_keep_apart(tsw_segments_t *segments);
 /* Number of the last one that was sealed; 0: none. */
 uint32_t tsw_segments_sealed(const tsw_segments_t *segments);
+/* For rehearsals: the write-th segment and all after it find a full disk. */
+void tsw_segments_set_full(tsw_segments_t *segments, uint64_t write);
 bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);

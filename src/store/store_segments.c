@@ -16,9 +16,10 @@ struct tsw_segments {
     char *dir;             /* parts/aNNNN-rNNNN */
     tsw_dataset_t pending; /* its meta goes into every segment */
     uint64_t last_seal_ns, interval_ns;
-    uint32_t next;        /* number of the next segment */
-    uint32_t first_small; /* segments from here up to next are not compacted */
-    bool apart;           /* never compact */
+    uint32_t next;              /* number of the next segment */
+    uint32_t first_small;       /* segments from here up to next are not compacted */
+    bool apart;                 /* never compact */
+    uint64_t writes, full_from; /* full_from: 0: never */
 };
 
 static char *segment_path(const tsw_segments_t *segments, uint32_t number)
@@ -75,6 +76,11 @@ uint32_t tsw_segments_sealed(const tsw_segments_t *segments)
     return segments->next - 1;
 }
 
+void tsw_segments_set_full(tsw_segments_t *segments, uint64_t write)
+{
+    segments->full_from = write;
+}
+
 bool tsw_segments_due(const tsw_segments_t *segments)
 {
     return segments->pending.cell_count > 0 &&
@@ -99,6 +105,10 @@ static void drop_pending_cells(tsw_segments_t *segments)
 static tsw_status_t write_next(tsw_segments_t *segments, const tsw_dataset_t *dataset,
                                tsw_err_t *err)
 {
+    segments->writes++;
+    if (segments->full_from > 0 && segments->writes >= segments->full_from)
+        return tsw_err_set(err, TSW_ERR_FULL, "%s: no space left, as the scenario says",
+                           segments->dir);
     char *path = segment_path(segments, segments->next);
     if (path == NULL)
         return tsw_err_nomem(err);

@@ -423,7 +423,7 @@ def bundle(bench):
     archive = bench.root / "bundle.tar"
     toolchain = real if (real / "bin/tileiras").exists() else fake
     run(bench.source / "tools/bundle.sh", bench.bin.parent, archive,
-        env=bench.env | {"TSW_BUNDLE_TOOLCHAIN": str(toolchain)})
+        env=bench.env | {"TSW_BUNDLE_TOOLCHAIN": str(toolchain)}, limit_s=150)
     run("tar", "-C", bench.root, "-xf", archive)
     archive.unlink()
     bench.source = bench.root / "elsewhere"  # from now on slurm/ is the bundle's

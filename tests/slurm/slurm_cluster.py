@@ -207,9 +207,9 @@ class Cluster:
             print(f"---- the end of {path.name}", *text[-25:], sep="\n")
 
 
-def run(*words, check=True, env=None, cwd=None):
-    """A command that must end within a minute."""
-    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=60,
+def run(*words, check=True, env=None, cwd=None, limit_s=60):
+    """A command that must end in time."""
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=limit_s,
                           env=env, cwd=cwd, stdin=subprocess.DEVNULL, check=False)
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(map(str, words))}: exit code {done.returncode}\n"

@@ -39,7 +39,7 @@ exec {real} "$@"
 """
 
 ENDS_RUN = ("rank", "coordinator", "mpirun")
-VICTIMS = ("worker", "keeper", "compiler", *ENDS_RUN)
+KINDS = ("worker", "keeper", "compiler", *ENDS_RUN, "abort")
 
 
 class Failure(Exception):
@@ -87,11 +87,9 @@ class Storm:
         self.random = random.Random(seed)
         (root / "tmp").mkdir()
         (root / "job.yaml").write_text(JOB)
-        (root / "pace").write_text(PACE)
         self._make_toolchain()
         self.env = {
             "PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(root), "LC_ALL": "C", "TMPDIR": str(root / "tmp"),
-            "TSW_SIM_SCENARIO": str(root / "pace"),
             "TSW_TOOLCHAIN": str(root / "toolchain"), "TSW_KERNELS": str(source_dir / "kernels"),
             "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -113,15 +111,17 @@ class Storm:
         tileiras.write_text(TILEIRAS.format(real=fake / "bin" / "tileiras"))
         tileiras.chmod(0o755)
 
-    def start(self, run, ranks, *options):
+    def start(self, run, ranks, *options, mishap=""):
         """Each rank's log goes to a file of its own."""
+        scenario = self.root / f"{run}.scenario"
+        scenario.write_text(PACE + mishap)
         script = f'exec tilesweep run job.yaml -v -o {run} "$@" 2>>{run}.log.$OMPI_COMM_WORLD_RANK'
         words = ["mpirun", "-n", str(ranks), "sh", "-c", script, "sh", "--device", DEVICES, "--seal", SEAL,
                  "--cache", f"{run}.cache", *options]
         out = open(self.root / f"{run}.out", "ab")
         with out:
-            return subprocess.Popen(words, cwd=self.root, env=self.env, stdin=subprocess.DEVNULL, stdout=out,
-                                    stderr=out, start_new_session=True)
+            return subprocess.Popen(words, cwd=self.root, env=self.env | {"TSW_SIM_SCENARIO": str(scenario)},
+                                    stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
 
     def processes(self):
         """Those alive, oldest first."""
@@ -218,26 +218,43 @@ def read_logs(storm, run, sizes):
     return texts
 
 
-def strike(storm, run, kind, moment):
-    """One run, killed at the moment. None: it was over before; else the account of what was lost."""
-    ranks = storm.random.choice((3, 4))
-    sizes = {}
+def abort(storm, run, ranks):
+    """A rank gives up the job, by MPI_Abort."""
+    mishap = f"rank={storm.random.randrange(ranks)} abort@{storm.random.randint(1, 5)}\n"
+    code = storm.start(run, ranks, mishap=mishap).wait(LIMIT_S)
+    demand(code == 70, f"exit code {code} after MPI_Abort")
+    storm.expect_gone(time.monotonic())
+
+
+def kill(storm, run, ranks, kind, moment):
+    """False: the run was over before."""
     launched = storm.start(run, ranks)
     time.sleep(moment)
     family = storm.kill_one(kind, launched)
     struck = time.monotonic()
     if family is None:
-        return None
+        return False
     if kind in ENDS_RUN:
         launched.wait(LIMIT_S)
         demand(time.monotonic() - struck < LINGER_S, f"the job went on after the death of a {kind}")
         storm.expect_gone(struck)
-    else:
-        storm.expect_gone(struck, family)
-        code = launched.wait(LIMIT_S)
-        # Before it has said hello nobody knows what the worker could have done.
-        demand(code == 0 or kind == "worker" and code == 3, f"exit code {code} after the death of a {kind}")
-        storm.expect_gone(time.monotonic())
+        return True
+    storm.expect_gone(struck, family)
+    code = launched.wait(LIMIT_S)
+    # Before it has said hello nobody knows what the worker could have done.
+    demand(code == 0 or kind == "worker" and code == 3, f"exit code {code} after the death of a {kind}")
+    storm.expect_gone(time.monotonic())
+    return True
+
+
+def strike(storm, run, kind, moment):
+    """One run that ends badly, and its resume: the accounts of both. None: it was over before the moment."""
+    ranks = storm.random.choice((3, 4))
+    sizes = {}
+    if kind == "abort":
+        abort(storm, run, ranks)
+    elif not kill(storm, run, ranks, kind, moment):
+        return None
     before = Account().read(read_logs(storm, run, sizes))
     if (storm.root / run / "parts").exists():
         storm.check(run)
@@ -288,7 +305,7 @@ def main():
     try:
         storm = Storm(root, seed, Path(sys.argv[3]).resolve(), Path(sys.argv[4]).resolve())
         print(f"seed {seed}: {kills} kills in runs of {storm.duration:.1f} s", flush=True)
-        counts = [one_kill(storm, number, VICTIMS[(seed + number) % len(VICTIMS)]) for number in range(1, kills + 1)]
+        counts = [one_kill(storm, number, KINDS[(seed + number) % len(KINDS)]) for number in range(1, kills + 1)]
         print(f"{sum(count[0] for count in counts)} of {sum(count[1] for count in counts)} records were made anew")
     except Failure as failure:
         failed = True

@@ -70,6 +70,36 @@ static void test_rules_for_other_gpus_are_left_out(void **state)
     tsw_sim_scenario_fini(&scenario);
 }
 
+static void test_events_of_ranks_are_theirs_alone(void **state)
+{
+    (void)state;
+    const char *text = "rank=1 die@3\nwrong *\nrank=0 full@2\nrank=1 attempt=2 kill@1\n";
+    tsw_sim_scenario_t scenario = parse(text, 1);
+    assert_int_equal(scenario.count, 1);
+    tsw_sim_scenario_fini(&scenario);
+    assert_int_equal(tsw_sim_scenario_parse_rank(text, 1, &scenario, NULL), TSW_OK);
+    assert_int_equal(scenario.count, 2);
+    assert_true(tsw_sim_rank_event(&scenario, TSW_FAULT_DIE, 1, 3));
+    assert_false(tsw_sim_rank_event(&scenario, TSW_FAULT_DIE, 1, 2));
+    assert_false(tsw_sim_rank_event(&scenario, TSW_FAULT_DIE, 2, 3));
+    assert_false(tsw_sim_rank_event(&scenario, TSW_FAULT_FULL, 1, 2));
+    assert_true(tsw_sim_rank_event(&scenario, TSW_FAULT_KILL, 2, 1));
+    tsw_sim_scenario_fini(&scenario);
+}
+
+static void test_throttling_has_its_rounds(void **state)
+{
+    (void)state;
+    tsw_sim_scenario_t scenario =
+        parse("throttle@3-4 0.5 hw_thermal\nthrottle@9 0.8 power_cap\n", 0);
+    assert_null(tsw_sim_throttle(&scenario, 2));
+    assert_int_equal(tsw_sim_throttle(&scenario, 3)->reason, 0x40);
+    assert_non_null(tsw_sim_throttle(&scenario, 4));
+    assert_null(tsw_sim_throttle(&scenario, 5));
+    assert_true(tsw_sim_throttle(&scenario, 100)->value == 0.8);
+    tsw_sim_scenario_fini(&scenario);
+}
+
 static void test_nothing_is_a_scenario(void **state)
 {
     (void)state;
@@ -93,9 +123,10 @@ static void test_bad_lines_are_named(void **state)
     (void)state;
     check_bad("wrong *\nwrnog *", "scenario:2: unknown fault \"wrnog\"; did you mean \"wrong\"?");
     check_bad("gpu=1", "scenario:1: unknown fault \"\"");
-    check_bad("gpu=x wrong *", "bad GPU number \"x\"");
-    check_bad("hang@0 *", "bad launch number \"0\"");
-    check_bad("hang@ *", "bad launch number \"\"");
+    check_bad("gpu=x wrong *", "scenario:1: gpu: bad number \"x\"");
+    check_bad("\ngup=1 wrong *", "scenario:2: unknown key \"gup\"; did you mean \"gpu\"?");
+    check_bad("hang@0 *", "bad number \"0\" after @");
+    check_bad("hang@ *", "bad number \"\" after @");
     check_bad("hang", "no target");
     check_bad("slow *", "slow needs a number above 0");
     check_bad("slow -1 *", "slow needs a number above 0");
@@ -103,6 +134,17 @@ static void test_bad_lines_are_named(void **state)
     check_bad("canary *", "canary takes no target");
     check_bad("pace 0", "pace needs a number above 0");
     check_bad("pace 1 *", "pace takes no target");
+    check_bad("hang@1-2 *", "bad number \"1-2\" after @");
+    check_bad("throttle@5-3 0.5 hw_thermal", "bad number \"5-3\" after @");
+    check_bad("throttle 0.5 hw_termal",
+              "unknown reason \"hw_termal\"; did you mean \"hw_thermal\"?");
+    check_bad("throttle 0.5", "no reason: power_cap");
+    check_bad("throttle 1.5 hw_thermal", "0 to 1");
+    check_bad("die@3", "die is of a rank: rank=N is missing");
+    check_bad("gpu=1 die@3", "die is of a rank: rank=N, not gpu=N");
+    check_bad("rank=1 slow 2 *", "slow is of a GPU: gpu=N, not rank=N");
+    check_bad("rank=1 full@2 *", "full takes no target");
+    check_bad("rank=1 dye@2", "did you mean \"die\"?");
 }
 
 static void test_no_memory_is_reported(void **state)
@@ -122,6 +164,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rules_fit_their_targets),
         cmocka_unit_test(test_rules_for_other_gpus_are_left_out),
+        cmocka_unit_test(test_events_of_ranks_are_theirs_alone),
+        cmocka_unit_test(test_throttling_has_its_rounds),
         cmocka_unit_test(test_nothing_is_a_scenario),
         cmocka_unit_test(test_bad_lines_are_named),
         cmocka_unit_test(test_no_memory_is_reported),
