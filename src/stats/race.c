@@ -12,7 +12,7 @@ static const double early_limits[] = {3.0, 1.6, 1.25, 1.10};
 enum { EARLY_ROUNDS = 4, CAREFUL_EARLY_ROUNDS = 2 };
 enum { SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
 /* The same by launches outside the race, and what may have held those up. */
-static const double first_limit = 5.0, first_slack_ns = 100000.0;
+static const double first_limit = 5.0, first_slack_ns = 500000.0;
 enum { LONGER = 2 }; /* rounds by which the final goes on */
 
 /* Spread of one sample's log time that is taken for granted. */

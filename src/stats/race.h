@@ -104,7 +104,7 @@ typedef struct {
 } tsw_race_wave_t;
 
 /* Before the first wave: what a launch outside the race took; 0: not known. A config that took more
- * than 5 times as long as the fastest of these, and 100 us, is hopeless without any round: its code
+ * than 5 times as long as the fastest of these, and 500 us, is hopeless without any round: its code
  * and data were as cold as the others', and its launch may have been held up a little. */
 void tsw_race_first(tsw_race_t *race, uint32_t config, double time_ns);
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p);

@@ -584,7 +584,7 @@ static void test_first_launches_drop_what_is_far_too_slow(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    const double first_ns[] = {50e3, 351e3, 349e3, 0.0};
+    const double first_ns[] = {50e3, 751e3, 749e3, 0.0};
     tsw_race_t *race = NULL;
     tsw_race_wave_t wave;
     options.keep = 1;
