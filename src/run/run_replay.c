@@ -39,15 +39,20 @@ static const tsw_record_t *find_measured(const tsw_cell_result_t *cell, const ts
     return record;
 }
 
-/* Per launch, in order: those that decide, or those that only dropped the config. */
-static size_t take_samples(const tsw_record_t *record, bool decides, uint64_t *ns)
+/* Stages that decide are as one. */
+static bool is_of(const tsw_sample_t *sample, tsw_stage_t stage)
+{
+    return sample->stage == stage ||
+           (tsw_stage_decides(stage) && tsw_stage_decides((tsw_stage_t)sample->stage));
+}
+
+/* Per launch, in order. */
+static size_t take_samples(const tsw_record_t *record, tsw_stage_t stage, uint64_t *ns)
 {
     size_t count = 0;
     for (size_t i = 0; i < record->sample_count; i++) {
         const tsw_sample_t *sample = &record->samples[i];
-        bool wanted = decides ? tsw_stage_decides((tsw_stage_t)sample->stage)
-                              : sample->stage == TSW_STAGE_EARLY;
-        if (wanted && sample->launches > 0)
+        if (is_of(sample, stage) && sample->launches > 0)
             ns[count++] = sample->interval_ns / sample->launches;
     }
     return count;
@@ -68,9 +73,11 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
     uint64_t *ns = tsw_calloc(record->sample_count, sizeof(*ns));
     if (ns == NULL)
         return tsw_err_nomem(err);
-    size_t count = take_samples(record, true, ns);
-    if (count == 0) /* it was dropped early: better than nothing */
-        count = take_samples(record, false, ns);
+    /* What was dropped early has others: better than nothing. */
+    static const tsw_stage_t stages[] = {TSW_STAGE_ROUND, TSW_STAGE_EARLY, TSW_STAGE_VERIFY};
+    size_t count = 0;
+    for (size_t i = 0; count == 0 && i < sizeof(stages) / sizeof(stages[0]); i++)
+        count = take_samples(record, stages[i], ns);
     *ns_p = ns;
     *count_p = count;
     return TSW_OK;
