@@ -47,6 +47,16 @@ static tsw_status_t write_out(const tsw_dataset_t *dataset, const tsw_reduction_
     return status;
 }
 
+/* Tables of a run that is not whole are a preview. */
+static void warn_missing(const tsw_dataset_t *dataset)
+{
+    tsw_buf_t missing = TSW_BUF_INIT;
+    if (tsw_cli_missing(dataset, &missing) > 0)
+        tsw_log(TSW_LOG_WARN, "not all is there yet:\n%.*s", (int)missing.size - 1,
+                tsw_buf_text(&missing));
+    tsw_buf_fini(&missing);
+}
+
 static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
     const reduce_args_t *args = user;
@@ -54,6 +64,8 @@ static tsw_status_t reduce(const tsw_words_t *words, void *user, int *exit_p, ts
     tsw_reduction_t *reduction = NULL;
     tsw_cli_verdicts_t verdicts = {0};
     tsw_status_t status = tsw_cli_read(words->items, words->count, &dataset, err);
+    if (status == TSW_OK)
+        warn_missing(&dataset);
     if (status == TSW_OK)
         status = tsw_cli_reduce_with_roofs(&dataset, args->max_configs, &reduction, err);
     if (status == TSW_OK)

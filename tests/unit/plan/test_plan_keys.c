@@ -68,6 +68,31 @@ static void test_keys_do_not_depend_on_the_order_of_entries(void **state)
     tsw_pack_free(pack);
 }
 
+/* What people are told of a difference says the same for any order of the entries. */
+static void test_inputs_name_what_the_plan_is_made_from(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {"\npurpose: release\n",  "\nmeasure.rounds: 20\n",
+                                        "\nmeasure.warmup: 2\n", "\narch sm_90: measured\n",
+                                        "\nconfigs of mini ",    "\nshapes of mini ",
+                                        " sm_90: all 1\n"};
+    tsw_pack_t *pack = sample_pack_new(sample_pack_lists, "");
+    sample_job_t a;
+    sample_job_t b;
+    fill(&a, pack, false);
+    fill(&b, pack, true);
+    tsw_plan_t *x = make_ok(&a);
+    tsw_plan_t *y = make_ok(&b);
+    assert_string_equal(x->inputs, y->inputs);
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        if (strstr(x->inputs, lines[i]) == NULL)
+            fail_msg("\"%s\" lacks \"%s\"", x->inputs, lines[i]);
+    }
+    tsw_plan_free(x);
+    tsw_plan_free(y);
+    tsw_pack_free(pack);
+}
+
 static void test_keys_are_all_different(void **state)
 {
     (void)state;
@@ -155,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_do_not_depend_on_the_order_of_entries),
+        cmocka_unit_test(test_inputs_name_what_the_plan_is_made_from),
         cmocka_unit_test(test_keys_are_all_different),
         cmocka_unit_test(test_keys_depend_on_all_that_matters),
     };
