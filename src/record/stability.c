@@ -15,7 +15,7 @@ enum { MOST = 400 }; /* values of a test: a trend shows in these */
 
 const char *tsw_unstable_format(uint8_t mask, char text[TSW_UNSTABLE_TEXT_SIZE])
 {
-    static const char *const names[] = {"clock", "control", "drift"};
+    static const char *const names[] = {"clock", "control", "drift", "shared"};
     size_t length = 0;
     text[0] = '\0';
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -54,9 +54,10 @@ static void judge_clock(work_t *w)
         const tsw_round_t *round = &cell->rounds[r];
         if (!round->is_unstable || !tsw_stage_decides((tsw_stage_t)round->stage))
             continue;
+        uint8_t why = round->foreign_processes > 0 ? TSW_UNSTABLE_SHARED : TSW_UNSTABLE_CLOCK;
         for (size_t i = 0; i < w->count; i++)
             if (w->points[i].round == round->round)
-                cell->records[w->points[i].record].unstable |= TSW_UNSTABLE_CLOCK;
+                cell->records[w->points[i].record].unstable |= why;
     }
 }
 

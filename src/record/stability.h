@@ -10,6 +10,7 @@ typedef enum {
     TSW_UNSTABLE_CLOCK = 1,   /* a deciding round of it ran at another clock, with no redo left */
     TSW_UNSTABLE_CONTROL = 2, /* in the final, and the A/A control read off by more than 0.3 % */
     TSW_UNSTABLE_DRIFT = 4,   /* it moved against the other configs of its rounds */
+    TSW_UNSTABLE_SHARED = 8,  /* as CLOCK, but others were on the GPU */
 } tsw_unstable_t;
 
 /* "clock+drift"; "" for none. */

@@ -99,6 +99,11 @@ static void test_a_round_at_another_clock_marks_who_was_in_it(void **state)
     check(&bench, clock, clock, 0, clock);
     fill(&bench, 0.0, 0.0);
     bench.rounds[5].is_unstable = 1;
+    bench.rounds[5].foreign_processes = 2;
+    bench.records[2].samples[5].stage = TSW_STAGE_EARLY;
+    check(&bench, TSW_UNSTABLE_SHARED, TSW_UNSTABLE_SHARED, 0, TSW_UNSTABLE_SHARED);
+    fill(&bench, 0.0, 0.0);
+    bench.rounds[5].is_unstable = 1;
     bench.rounds[5].stage = TSW_STAGE_WARMUP; /* decides nothing */
     check(&bench, 0, 0, 0, 0);
 }
@@ -122,7 +127,7 @@ static void test_reasons_have_words(void **state)
     char text[TSW_UNSTABLE_TEXT_SIZE];
     assert_string_equal(tsw_unstable_format(0, text), "");
     assert_string_equal(tsw_unstable_format(TSW_UNSTABLE_CONTROL, text), "control");
-    assert_string_equal(tsw_unstable_format(7, text), "clock+control+drift");
+    assert_string_equal(tsw_unstable_format(15, text), "clock+control+drift+shared");
 }
 
 int main(void)
