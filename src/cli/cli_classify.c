@@ -6,6 +6,7 @@
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
 #include "rules/kind.h"
+#include "rules/suggest.h"
 #include "rules/lint.h"
 #include "space/space.h"
 
@@ -192,6 +193,10 @@ static void print_kind(const tsw_pack_t *pack)
     else
         printf("  occupancy  1, 2, 4, 8; %lld to %lld is the range of %s\n", (long long)range->low,
                (long long)range->high, range->use);
+    tsw_math_t math = tsw_suggest_math(pack);
+    printf("  math       %s, subnormals %s, by the words of %s\n",
+           math.approximates ? "approximate in places" : "rounded to nearest",
+           math.flushes ? "flushed to zero" : "kept", pack->kernel.source);
     printf("  gain       %.0f to %.0f %% over the fixed config is what such kernels had\n",
            gain.low, gain.high);
 }

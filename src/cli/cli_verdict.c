@@ -9,6 +9,9 @@
 #include <math.h>
 #include <string.h>
 
+/* Regret that makes large tiles a loss. */
+#define LARGE_TILE_LOSS 0.05
+
 /* ---- the packs ---- */
 
 static const tsw_pack_t *find_pack(const tsw_cli_verdicts_t *verdicts, tsw_key_t key)
@@ -104,6 +107,49 @@ static tsw_status_t take_packs(const tsw_reduction_t *reduction, const char *con
     return status;
 }
 
+/* ---- facts for suggestions ---- */
+
+/* The largest tiles of the cell are slower than the winner's, which are smaller. */
+static bool large_tiles_lose(const tsw_cell_summary_t *cell, const tsw_pack_t *pack)
+{
+    int64_t largest = 0;
+    double least = INFINITY;
+    for (size_t i = 0; i < cell->config_count; i++) {
+        const tsw_config_result_t *config = &cell->configs[i];
+        int64_t area = config->usable ? tsw_suggest_tile_area(pack, config->config) : 0;
+        if (area > largest) {
+            largest = area;
+            least = INFINITY;
+        }
+        if (area == largest && config->usable)
+            least = fmin(least, config->regret);
+    }
+    return largest > 0 && isfinite(least) && least > LARGE_TILE_LOSS;
+}
+
+static bool has_idle_sms(const tsw_cell_summary_t *cell)
+{
+    const uint32_t *grid = cell->configs[cell->winner].record->grid;
+    double blocks = (double)grid[0] * grid[1] * grid[2];
+    return blocks > 0 && blocks < cell->cell->gpu.sm_count;
+}
+
+static tsw_suggest_facts_t facts_of(const tsw_group_t *group, const tsw_pack_t *pack)
+{
+    tsw_suggest_facts_t facts = {.roof_ratio = 0};
+    size_t losing = 0, roofed = 0;
+    for (size_t i = 0; i < group->cell_count; i++) {
+        const tsw_cell_summary_t *cell = group->cells[i];
+        losing += pack != NULL && large_tiles_lose(cell, pack);
+        facts.has_idle_sms = facts.has_idle_sms || has_idle_sms(cell);
+        roofed += cell->roof_ratio > 0;
+        facts.roof_ratio += cell->roof_ratio > 0 ? cell->roof_ratio : 0;
+    }
+    facts.large_tiles_lose = 2 * losing > group->cell_count;
+    facts.roof_ratio /= roofed > 0 ? (double)roofed : 1;
+    return facts;
+}
+
 /* ---- verdicts ---- */
 
 static tsw_status_t judge(const tsw_group_t *group, const tsw_cli_verdicts_t *verdicts,
@@ -120,6 +166,7 @@ static tsw_status_t judge(const tsw_group_t *group, const tsw_cli_verdicts_t *ve
         status = tsw_verdict_coverage(verdict->pack, group->arch, shapes, group->cell_count,
                                       &verdict->missing, err);
     tsw_free(shapes);
+    verdict->facts = facts_of(group, verdict->pack);
     bool is_covered = verdict->pack != NULL && verdict->missing.count == 0;
     verdict->verdict = tsw_verdict_of(group->gain.ratio, group->gain.low, is_covered);
     return status;
@@ -209,6 +256,16 @@ static void print_probe(const tsw_pack_t *pack, tsw_buf_t *out)
     tsw_buf_append_text(out, "\n");
 }
 
+static void print_suggestions(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+{
+    tsw_buf_t lines = TSW_BUF_INIT;
+    if (verdict->pack != NULL)
+        tsw_suggest(verdict->pack, &verdict->facts, "    ", &lines);
+    if (lines.size > 0)
+        tsw_buf_printf(out, "  beyond tuning, and not tried:\n%s", tsw_buf_text(&lines));
+    tsw_buf_fini(&lines);
+}
+
 void tsw_cli_verdict_print(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
                            tsw_buf_t *out)
 {
@@ -239,4 +296,5 @@ void tsw_cli_verdict_print(const tsw_group_t *group, const tsw_cli_verdict_t *ve
     default:
         break;
     }
+    print_suggestions(verdict, out);
 }

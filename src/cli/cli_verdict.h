@@ -3,6 +3,7 @@
 #define TSW_CLI_VERDICT_H
 
 #include "reduce/reduce.h"
+#include "rules/suggest.h"
 #include "rules/verdict.h"
 
 typedef struct {
@@ -10,6 +11,7 @@ typedef struct {
     const tsw_pack_t
         *pack;          /* borrowed; NULL: its files are not at hand, so coverage is not known */
     tsw_lint_t missing; /* coverage */
+    tsw_suggest_facts_t facts;
 } tsw_cli_verdict_t;
 
 typedef struct {

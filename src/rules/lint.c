@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { STATIC_DIM = 128 }; /* what a dim that is part of the build stands at */
@@ -141,6 +142,16 @@ const char *tsw_lint_source(const tsw_pack_t *pack)
 {
     const tsw_fileset_item_t *item = tsw_fileset_find(&pack->files, pack->kernel.source);
     return item != NULL ? (const char *)item->bytes : "";
+}
+
+int64_t tsw_lint_value_in(const char *config, const char *name)
+{
+    size_t length = strlen(name);
+    for (const char *at = config; (at = strstr(at, name)) != NULL; at += length) {
+        if ((at == config || at[-1] == ' ') && at[length] == '=')
+            return strtoll(at + length + 1, NULL, 10);
+    }
+    return 0;
 }
 
 bool tsw_lint_arch_has_clusters(tsw_arch_t arch)

@@ -48,6 +48,8 @@ bool tsw_lint_ok(tsw_lint_ctx_t *c, tsw_status_t status);
 bool tsw_lint_dim_of_output(const tsw_pack_t *pack, size_t dim);
 /* The text of a file of the pack; "" when it is not there. */
 const char *tsw_lint_source(const tsw_pack_t *pack);
+/* The value of a dim, tunable or hint in "A=1 B=2"; 0: it is not there. */
+int64_t tsw_lint_value_in(const char *text, const char *name);
 bool tsw_lint_arch_has_clusters(tsw_arch_t arch);
 
 /* Whole packs. */

@@ -3,21 +3,9 @@
 
 #include "base/text.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { CONFIGS_MAX = 8 };
-
-/* The value of a knob in "A=1 B=2"; 0: it is not there. */
-static int64_t value_in(const char *config, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = config; (at = strstr(at, name)) != NULL; at += length) {
-        if ((at == config || at[-1] == ' ') && at[length] == '=')
-            return strtoll(at + length + 1, NULL, 10);
-    }
-    return 0;
-}
 
 static tsw_place_t nowhere(void)
 {
@@ -66,7 +54,7 @@ void tsw_rule_fallback(tsw_lint_ctx_t *c)
     bool has_pair = false;
     bool has_single = false;
     for (size_t i = 0; i < c->entry->config_count; i++) {
-        int64_t value = value_in(c->entry->configs[i], "num_ctas");
+        int64_t value = tsw_lint_value_in(c->entry->configs[i], "num_ctas");
         has_pair = has_pair || value > 1;
         has_single = has_single || value <= 1;
     }

@@ -4,7 +4,6 @@
 #include "base/text.h"
 #include "lint_internal.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { TILES_WANTED = 16, TILE_LEAST = 16 };
@@ -29,17 +28,6 @@ const char *tsw_verdict_name(tsw_verdict_t verdict)
     return verdict < TSW_VERDICT_COUNT ? names[verdict] : "?";
 }
 
-/* The value of a dim in "M=1 N=2"; 0: it is not there. */
-static int64_t dim_in(const char *shape, const char *name)
-{
-    size_t length = strlen(name);
-    for (const char *at = shape; (at = strstr(at, name)) != NULL; at += length) {
-        if ((at == shape || at[-1] == ' ') && at[length] == '=')
-            return strtoll(at + length + 1, NULL, 10);
-    }
-    return 0;
-}
-
 static int64_t smallest_of(const tsw_pack_t *pack, tsw_arch_t arch, size_t knob)
 {
     const tsw_config_list_t *list = tsw_pack_list(pack, arch);
@@ -61,7 +49,7 @@ static int widest_knob(const tsw_pack_t *pack, const char *shape, int64_t *size_
         int dim = pack->knobs[k].tiles_dim;
         if (dim < 0 || !tsw_lint_dim_of_output(pack, (size_t)dim))
             continue;
-        int64_t size = dim_in(shape, pack->dims[dim]);
+        int64_t size = tsw_lint_value_in(shape, pack->dims[dim]);
         if (widest < 0 || size > *size_p) {
             widest = (int)k;
             *size_p = size;
