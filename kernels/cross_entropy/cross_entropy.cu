@@ -1,6 +1,6 @@
 // LOSS = log(sum(exp(X))) - X[label] for each row of V elements, in CUDA Tile C++, fp32 throughout.
-// A fixed number of blocks walks over all rows. A row is read once, block by block, with a running
-// maximum and a sum that is corrected as the maximum grows.
+// A block has one row and reads it once, piece by piece, with a running maximum and a sum that is
+// corrected as the maximum grows.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -27,24 +27,21 @@ __tile__ void lose(const DTYPE *X, const int *LABELS, float *LOSS, int M, Size V
     auto loss = ct::partition_view{
         ct::tensor_span{LOSS, ct::extents{M, ct::integral_constant<1>{}}}, ct::shape<1, 1>{}};
     int blocks = (V + BLOCK - 1) / BLOCK;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
-    for (int row = first; row < M; row += stride) {
-        // The first block always has elements of the row, so the maximum is finite from there on.
-        auto value = ct::element_cast<float>(x.load_masked(padding{}, row, 0)) * LOG2_E;
-        auto top = ct::reduce_max(value, columns{});
-        auto total = ct::sum(ct::exp2(value - top, to_zero{}), columns{});
-        for (int i = 1; i < blocks; ++i) {
-            auto next = ct::element_cast<float>(x.load_masked(padding{}, row, i)) * LOG2_E;
-            auto higher = ct::max(top, ct::reduce_max(next, columns{}));
-            total = total * ct::exp2(top - higher, to_zero{}) +
-                    ct::sum(ct::exp2(next - higher, to_zero{}), columns{});
-            top = higher;
-        }
-        long long place = (long long)row * V + LABELS[row];
-        float right = float(X[place]);
-        loss.store_masked((top + ct::log2(total)) * LN_2 - right, row, 0);
+    int row = ct::bid().x;
+    // The first block always has elements of the row, so the maximum is finite from there on.
+    auto value = ct::element_cast<float>(x.load_masked(padding{}, row, 0)) * LOG2_E;
+    auto top = ct::reduce_max(value, columns{});
+    auto total = ct::sum(ct::exp2(value - top, to_zero{}), columns{});
+    for (int i = 1; i < blocks; ++i) {
+        auto next = ct::element_cast<float>(x.load_masked(padding{}, row, i)) * LOG2_E;
+        auto higher = ct::max(top, ct::reduce_max(next, columns{}));
+        total = total * ct::exp2(top - higher, to_zero{}) +
+                ct::sum(ct::exp2(next - higher, to_zero{}), columns{});
+        top = higher;
     }
+    long long place = (long long)row * V + LABELS[row];
+    float right = float(X[place]);
+    loss.store_masked((top + ct::log2(total)) * LN_2 - right, row, 0);
 }
 
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void

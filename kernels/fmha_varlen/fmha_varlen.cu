@@ -121,17 +121,27 @@ fmha_varlen(const DTYPE *__restrict__ Q, const DTYPE *__restrict__ K, const DTYP
     auto query = q.load_masked(tile, head);
     state s{ct::full<column_t>(LOWEST), ct::full<column_t>(0.0f), ct::full<output_t>(0.0f)};
     auto zero = ct::full<scores_t>(0.0f);
-    for (int i = 0; i < whole; ++i) {
-        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i, shared_head);
+    // The scores of the next keys are begun before the weights of these are made, so that the
+    // tensor cores have work meanwhile. The last tile has no next one and goes with those that need
+    // a mask.
+    [[cutile::hint(0, latency = KEY_LATENCY)]] auto first_key = k.load_masked(0, shared_head);
+    auto scores = ct::mma(query, ct::transpose(first_key), zero);
+    int plain = whole < steps ? whole : steps - 1;
+    for (int i = 0; i < plain; ++i) {
+        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i + 1, shared_head);
+        auto next = ct::mma(query, ct::transpose(key), zero);
         [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value = v.load_masked(i, shared_head);
-        add_tile(s, ct::mma(query, ct::transpose(key), zero), value, scale);
+        add_tile(s, scores, value, scale);
+        scores = next;
     }
-    for (int i = whole; i < steps; ++i) {
-        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i, shared_head);
+    for (int i = plain; i < steps; ++i) {
         [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value = v.load_masked(i, shared_head);
-        auto scores = ct::mma(query, ct::transpose(key), zero);
         auto hidden = ct::full<scores_t>(LOWEST);
         add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
+        if (i + 1 < steps) {
+            [[cutile::hint(0, latency = KEY_LATENCY)]] auto key = k.load_masked(i + 1, shared_head);
+            scores = ct::mma(query, ct::transpose(key), zero);
+        }
     }
     auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, to_zero{});
     o.store_masked(ct::element_cast<DTYPE>(result), tile, head);

@@ -4,7 +4,7 @@
 //
 // X is M x K, Q is M x K of e4m3, S is M x (K / BLOCK rounded up), row-major. Rows of X start at a
 // multiple of 8 elements, those of Q at one of 16, as fp8_gemm wants them; Q's padding is written
-// as zero. A fixed number of blocks walks over all pieces of ROWS x BLOCK.
+// as zero. A block has ROWS x BLOCK elements.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
@@ -37,17 +37,12 @@ fp8_quantize(const DTYPE *__restrict__ X, __nv_fp8_e4m3 *__restrict__ Q, float *
     auto q = ct::partition_view{ct::tensor_span{Q, ct::extents{M, padded<16>(K)}},
                                 ct::shape<ROWS, BLOCK>{}};
     auto s = ct::partition_view{ct::tensor_span{S, ct::extents{M, blocks}}, ct::shape<ROWS, 1>{}};
-    int count = (M + ROWS - 1) / ROWS * blocks;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
-    for (int i = first; i < count; i += stride) {
-        int row = i / blocks;
-        int block = i % blocks;
-        auto value = ct::element_cast<float>(x.load_masked(row, block));
-        auto top = ct::reduce_max(ct::max(value, -value), columns{});
-        auto scale = ct::select(top > 0.0f, top / LARGEST, ct::full<column_t>(1.0f));
-        [[cutile::hint(0, allow_tma = false)]] q.store_masked(
-            ct::element_cast<__nv_fp8_e4m3>(value / scale), row, block);
-        s.store_masked(scale, row, block);
-    }
+    int row = ct::bid().x / blocks;
+    int block = ct::bid().x % blocks;
+    auto value = ct::element_cast<float>(x.load_masked(row, block));
+    auto top = ct::reduce_max(ct::max(value, -value), columns{});
+    auto scale = ct::select(top > 0.0f, top / LARGEST, ct::full<column_t>(1.0f));
+    [[cutile::hint(0, allow_tma = false)]] q.store_masked(
+        ct::element_cast<__nv_fp8_e4m3>(value / scale), row, block);
+    s.store_masked(scale, row, block);
 }

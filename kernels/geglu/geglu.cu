@@ -24,20 +24,15 @@ template <typename Size> __tile__ void gate(const DTYPE *X, DTYPE *Y, int M, Siz
     auto y =
         ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
     int blocks = (N + BLOCK - 1) / BLOCK;
-    int count = M * blocks;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
-    for (int i = first; i < count; i += stride) {
-        int row = i / blocks;
-        int column = i % blocks;
-        auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
-        auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
-        auto power =
-            ct::exp2(g * (1.0f + 0.044715f * (g * g)) * MINUS_2_Z, to_zero{}); // at most infinite
-        auto gelu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
-        auto result = ct::element_cast<DTYPE>(gelu * u);
-        [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
-    }
+    int row = ct::bid().x / blocks;
+    int column = ct::bid().x % blocks;
+    auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
+    auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
+    auto power =
+        ct::exp2(g * (1.0f + 0.044715f * (g * g)) * MINUS_2_Z, to_zero{}); // at most infinite
+    auto gelu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
+    auto result = ct::element_cast<DTYPE>(gelu * u);
+    [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
 }
 
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void

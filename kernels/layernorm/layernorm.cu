@@ -1,7 +1,8 @@
 // Y = (X - mean) / sqrt(variance + EPS) * W + B over rows of N elements, in CUDA Tile C++, fp32
-// throughout. A fixed number of blocks walks over all rows. A row of up to LIMIT elements is one
-// tile: it is read once and stays in registers. A longer one is read three times, block by block:
-// for the mean, for the variance around it, and for the result.
+// throughout. A row of up to LIMIT elements is one tile: it is read once and stays in registers. A
+// longer one is read three times, piece by piece: for the mean, for the variance around it, and for
+// the result. A block has one row, or several short ones: the multiprocessors take the next block
+// while others wait for memory.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -53,43 +54,38 @@ layernorm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ W, const DTYPE 
                                 ct::shape<1, WIDTH>{}};
     auto y =
         ct::partition_view{ct::tensor_span{Y, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
-    int count = (M + ROWS - 1) / ROWS;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
+    int place = ct::bid().x;
     if constexpr (N <= LIMIT) {
-        for (int i = first; i < count; i += stride) {
-            auto value = ct::element_cast<float>(x.load_masked(i, 0));
-            auto mean = ct::sum(value, columns{}) * (1.0f / N);
-            auto centred = value - mean;
-            if constexpr (N < WIDTH)
-                centred = centred * inside(0);
-            auto variance = ct::sum(centred * centred, columns{}) * (1.0f / N);
-            auto weight = ct::element_cast<float>(w.load_masked(0, 0));
-            auto bias = ct::element_cast<float>(b.load_masked(0, 0));
-            auto result =
-                ct::element_cast<DTYPE>(centred * ct::rsqrt(variance + EPS) * weight + bias);
-            [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, i, 0);
-        }
+        [[cutile::hint(0, allow_tma = false)]] auto piece = x.load_masked(place, 0);
+        [[cutile::hint(0, allow_tma = false)]] auto weight = w.load_masked(0, 0);
+        [[cutile::hint(0, allow_tma = false)]] auto bias = b.load_masked(0, 0);
+        auto value = ct::element_cast<float>(piece);
+        auto centred = value - ct::sum(value, columns{}) * (1.0f / N);
+        if constexpr (N < WIDTH)
+            centred = centred * inside(0);
+        auto variance = ct::sum(centred * centred, columns{}) * (1.0f / N);
+        auto result = centred * ct::rsqrt(variance + EPS) * ct::element_cast<float>(weight) +
+                      ct::element_cast<float>(bias);
+        [[cutile::hint(0, allow_tma = false)]] y.store_masked(ct::element_cast<DTYPE>(result),
+                                                              place, 0);
     } else {
         int blocks = (length + WIDTH - 1) / WIDTH; // a constant would be unrolled into huge code
-        for (int row = first; row < M; row += stride) {
-            auto total = ct::full<rows_t>(0.0f);
-            for (int i = 0; i < blocks; ++i)
-                total = total + ct::element_cast<float>(x.load_masked(row, i));
-            auto mean = ct::sum(total, columns{}) * (1.0f / N);
-            auto squares = ct::full<rows_t>(0.0f);
-            for (int i = 0; i < blocks; ++i) {
-                auto centred = (ct::element_cast<float>(x.load_masked(row, i)) - mean) * inside(i);
-                squares = squares + centred * centred;
-            }
-            auto scale = ct::rsqrt(ct::sum(squares, columns{}) * (1.0f / N) + EPS);
-            for (int i = 0; i < blocks; ++i) {
-                auto centred = ct::element_cast<float>(x.load_masked(row, i)) - mean;
-                auto weight = ct::element_cast<float>(w.load_masked(0, i));
-                auto bias = ct::element_cast<float>(b.load_masked(0, i));
-                auto result = ct::element_cast<DTYPE>(centred * scale * weight + bias);
-                [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, i);
-            }
+        auto total = ct::full<rows_t>(0.0f);
+        for (int i = 0; i < blocks; ++i)
+            total = total + ct::element_cast<float>(x.load_masked(place, i));
+        auto mean = ct::sum(total, columns{}) * (1.0f / N);
+        auto squares = ct::full<rows_t>(0.0f);
+        for (int i = 0; i < blocks; ++i) {
+            auto centred = (ct::element_cast<float>(x.load_masked(place, i)) - mean) * inside(i);
+            squares = squares + centred * centred;
+        }
+        auto scale = ct::rsqrt(ct::sum(squares, columns{}) * (1.0f / N) + EPS);
+        for (int i = 0; i < blocks; ++i) {
+            auto centred = ct::element_cast<float>(x.load_masked(place, i)) - mean;
+            auto weight = ct::element_cast<float>(w.load_masked(0, i));
+            auto bias = ct::element_cast<float>(b.load_masked(0, i));
+            auto result = ct::element_cast<DTYPE>(centred * scale * weight + bias);
+            [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, place, i);
         }
     }
 }

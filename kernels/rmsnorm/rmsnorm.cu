@@ -1,6 +1,7 @@
-// Y = X / rms(X) * W over rows of N elements, in CUDA Tile C++, fp32 throughout. A fixed number of
-// blocks walks over all rows. A row of up to LIMIT elements is one tile: it is read once and stays
-// in registers. A longer one is read twice, block by block; the second time it is in L2.
+// Y = X / rms(X) * W over rows of N elements, in CUDA Tile C++, fp32 throughout. A row of
+// up to LIMIT elements is one tile: it is read once and stays in registers. A longer one is read
+// twice, piece by piece; the second time it is in L2. A block has one row, or several short ones:
+// the multiprocessors take the next block while others wait for memory.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -40,32 +41,28 @@ rmsnorm(const DTYPE *__restrict__ X, const DTYPE *__restrict__ W, DTYPE *__restr
                                 ct::shape<1, WIDTH>{}};
     auto y =
         ct::partition_view{ct::tensor_span{Y, ct::extents{M, width}}, ct::shape<ROWS, WIDTH>{}};
-    int count = (M + ROWS - 1) / ROWS;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
+    int place = ct::bid().x;
     if constexpr (N <= LIMIT) {
-        for (int i = first; i < count; i += stride) {
-            auto value = ct::element_cast<float>(x.load_masked(i, 0));
-            auto mean = ct::sum(value * value, columns{}) * (1.0f / N);
-            auto weight = ct::element_cast<float>(w.load_masked(0, 0));
-            auto result = ct::element_cast<DTYPE>(value * ct::rsqrt(mean + EPS) * weight);
-            [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, i, 0);
-        }
+        [[cutile::hint(0, allow_tma = false)]] auto piece = x.load_masked(place, 0);
+        [[cutile::hint(0, allow_tma = false)]] auto weight = w.load_masked(0, 0);
+        auto value = ct::element_cast<float>(piece);
+        auto mean = ct::sum(value * value, columns{}) * (1.0f / N);
+        auto result = value * ct::rsqrt(mean + EPS) * ct::element_cast<float>(weight);
+        [[cutile::hint(0, allow_tma = false)]] y.store_masked(ct::element_cast<DTYPE>(result),
+                                                              place, 0);
     } else {
         int blocks = (length + WIDTH - 1) / WIDTH; // a constant would be unrolled into huge code
-        for (int row = first; row < M; row += stride) {
-            auto squares = ct::full<rows_t>(0.0f);
-            for (int i = 0; i < blocks; ++i) {
-                auto value = ct::element_cast<float>(x.load_masked(row, i));
-                squares = squares + value * value;
-            }
-            auto scale = ct::rsqrt(ct::sum(squares, columns{}) * (1.0f / N) + EPS);
-            for (int i = 0; i < blocks; ++i) {
-                auto value = ct::element_cast<float>(x.load_masked(row, i));
-                auto weight = ct::element_cast<float>(w.load_masked(0, i));
-                auto result = ct::element_cast<DTYPE>(value * scale * weight);
-                [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, i);
-            }
+        auto squares = ct::full<rows_t>(0.0f);
+        for (int i = 0; i < blocks; ++i) {
+            auto value = ct::element_cast<float>(x.load_masked(place, i));
+            squares = squares + value * value;
+        }
+        auto scale = ct::rsqrt(ct::sum(squares, columns{}) * (1.0f / N) + EPS);
+        for (int i = 0; i < blocks; ++i) {
+            auto value = ct::element_cast<float>(x.load_masked(place, i));
+            auto weight = ct::element_cast<float>(w.load_masked(0, i));
+            auto result = ct::element_cast<DTYPE>(value * scale * weight);
+            [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, place, i);
         }
     }
 }

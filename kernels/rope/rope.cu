@@ -11,7 +11,7 @@ namespace ct = cuda::tiles;
 static_assert(DIM_D % 2 == 0, "rope turns pairs: the head dim D must be even");
 
 constexpr int HALF = DIM_D / 2;
-constexpr int HEADS = 8; // of each position, per step
+constexpr int HEADS = 8; // of each position, per block
 
 template <int N>
 __tile__ constexpr int next_power_of_two()
@@ -24,9 +24,9 @@ __tile__ constexpr int next_power_of_two()
 
 constexpr int WIDTH = next_power_of_two<HALF>();
 
-// Positions per step: 1024 elements of each half, so that enough loads are on their way,
-// and no more than the registers of eight blocks bear.
-constexpr int POSITIONS = WIDTH < 128 ? 128 / WIDTH : 1;
+// Positions of a block: 2048 elements of each half, so that enough loads are on their way, and no
+// more than the registers of eight blocks bear.
+constexpr int POSITIONS = WIDTH < 256 ? 256 / WIDTH : 1;
 
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]]
 __tile_global__ void rope(const DTYPE* X, DTYPE* Y, const float* __restrict__ COS, const float* __restrict__ SIN, int S, int H)
@@ -45,17 +45,12 @@ __tile_global__ void rope(const DTYPE* X, DTYPE* Y, const float* __restrict__ CO
     auto sines = ct::partition_view{ct::tensor_span{SIN, angles}, ct::shape<POSITIONS, 1, 1, WIDTH>{}};
 
     int groups = (H + HEADS - 1) / HEADS;
-    int count = (S + POSITIONS - 1) / POSITIONS * groups;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
-    for (int i = first; i < count; i += stride) {
-        int s = i / groups;
-        int g = i % groups;
-        auto c = cosines.load_masked(s, 0, 0, 0);
-        auto d = sines.load_masked(s, 0, 0, 0);
-        auto a = ct::element_cast<float>(x.load_masked(s, g, 0, 0));
-        auto b = ct::element_cast<float>(x.load_masked(s, g, 1, 0));
-        y.store_masked(ct::element_cast<DTYPE>(a * c - b * d), s, g, 0, 0);
-        y.store_masked(ct::element_cast<DTYPE>(b * c + a * d), s, g, 1, 0);
-    }
+    int s = ct::bid().x / groups;
+    int g = ct::bid().x % groups;
+    auto c = cosines.load_masked(s, 0, 0, 0);
+    auto d = sines.load_masked(s, 0, 0, 0);
+    auto a = ct::element_cast<float>(x.load_masked(s, g, 0, 0));
+    auto b = ct::element_cast<float>(x.load_masked(s, g, 1, 0));
+    y.store_masked(ct::element_cast<DTYPE>(a * c - b * d), s, g, 0, 0);
+    y.store_masked(ct::element_cast<DTYPE>(b * c + a * d), s, g, 1, 0);
 }

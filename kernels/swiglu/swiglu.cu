@@ -1,5 +1,5 @@
 // Y = silu(G) * U, element by element, in CUDA Tile C++. X has rows of 2 N elements: N of G, then N
-// of U, as one matmul leaves them. A fixed number of blocks walks over all pieces of all rows.
+// of U, as one matmul leaves them. A block has one piece of one row.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -22,20 +22,15 @@ template <typename Size> __tile__ void gate(const DTYPE *X, DTYPE *Y, int M, Siz
     auto y =
         ct::partition_view{ct::tensor_span{Y, ct::extents{M, 1_ic, N}}, ct::shape<1, 1, BLOCK>{}};
     int blocks = (N + BLOCK - 1) / BLOCK;
-    int count = M * blocks;
-    int first = ct::bid().x;
-    int stride = ct::num_blocks().x;
-    for (int i = first; i < count; i += stride) {
-        int row = i / blocks;
-        int column = i % blocks;
-        auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
-        auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
-        auto power =
-            ct::exp2(g * -LOG2_E, to_zero{}); // infinite where g is far below 0: the quotient is -0
-        auto silu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
-        auto result = ct::element_cast<DTYPE>(silu * u);
-        [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
-    }
+    int row = ct::bid().x / blocks;
+    int column = ct::bid().x % blocks;
+    auto g = ct::element_cast<float>(x.load_masked(row, 0, column));
+    auto u = ct::element_cast<float>(x.load_masked(row, 1, column));
+    auto power =
+        ct::exp2(g * -LOG2_E, to_zero{}); // infinite where g is far below 0: the quotient is -0
+    auto silu = ct::div(g, 1.0f + power, ct::round_approximate_t{}, to_zero{});
+    auto result = ct::element_cast<DTYPE>(silu * u);
+    [[cutile::hint(0, allow_tma = false)]] y.store_masked(result, row, 0, column);
 }
 
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY)]] __tile_global__ void

@@ -72,8 +72,9 @@ def count_sets(torch, bytes_each):
 
 
 class Contender:
-    """One launch function as a graph. `launch(*set)` returns its output, which is kept until the same set
-    comes round again, so that functions that allocate write to as many buffers as the others."""
+    """One launch function as a graph. `launch(*set)` returns its output, or None; it is kept until the
+    same set comes round again, so that functions that allocate write to as many buffers as the others.
+    `launch.as_queue`, when there is one, says that a graph would make other launches of it."""
 
     def __init__(self, torch, name, launch, sets, error_of=None):
         self.torch, self.name, self.launch, self.sets = torch, name, launch, sets
@@ -81,7 +82,7 @@ class Contender:
         for _ in range(3):
             output = launch(*sets[0])
         torch.cuda.synchronize()
-        if error_of is not None:
+        if error_of is not None and output is not None:
             self.error = error_of(output)
         del output
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -93,7 +94,8 @@ class Contender:
         once_us = begin.elapsed_time(end) * 1e3 / 5
         rounds = max(1, math.ceil(INTERVAL_US / once_us / len(sets)))
         self.launches = rounds * len(sets)
-        self.capture()
+        if not getattr(launch, "as_queue", False):
+            self.capture()
 
     def queue(self):
         for i in range(self.launches):

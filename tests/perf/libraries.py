@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 """The winners of a job against libraries on the same GPU, all under one timer (court.py).
 
-    libraries.py TILESWEEP OUT [--job JOB] [--cells PATTERN] [--without NAME,..] [--budget SECONDS]
+    libraries.py TILESWEEP OUT [--job JOB] [--cells PATTERN,..] [--without NAME,..] [--budget SECONDS]
 
 Runs the job (default libraries.yaml beside this file; a run that is in OUT already is taken as it is). Then
 for each cell in one process and in shuffled rounds: the winner and the fixed config as the cubins of the
-run, cuBLAS, SDPA (flash and cuDNN), torch._scaled_mm, torch eager and compiled, a copy of as many bytes,
-and TileGym's kernels tuned by cuda.tile.tune. Cold caches, by rotation over buffer sets. Medians of the
-rounds and of the ratios within a round, with 95 % intervals. What is missing or fails is named and left
-out. Prints tables and the goals; writes OUT/libraries.json after each cell. Needs torch, h5py, xxhash and
-TSW_TOOLCHAIN; for TileGym the wheels of requirements.txt.
+run, cuBLAS, SDPA (flash and cuDNN), torch._scaled_mm, torch eager and compiled, and copies of as many bytes.
+When all are done, winners against TileGym's kernels tuned by cuda.tile.tune, the goals' cells first. Cold
+caches, by rotation over buffer sets. Medians of the rounds and of the ratios within a round, with 95 %
+intervals. What is missing or fails is named and left out. Prints tables and the goals; adds to
+OUT/libraries.json after each cell. Needs torch, h5py, xxhash and TSW_TOOLCHAIN; for TileGym the wheels of
+requirements.txt.
 """
 
 import argparse
@@ -29,19 +30,20 @@ import library_ops
 import sweepfile
 
 HERE = Path(__file__).resolve().parent
-WINNER, FIXED, COPY = "tilesweep", "its fixed config", "copy"
+WINNER, FIXED = "tilesweep", "its fixed config"
+COPY, KERNEL_COPY = "copy (memcpy)", "copy (kernel)"
 BIG_COPY = 512 << 20
 FORMS = "_forms"
 
 # (cells, whom to compare with, least ratio of our speed to theirs)
 GOALS = (
-    ("matmul dtype=f16 M=4096 N=4096 K=4096", "cuBLAS", 0.95),
-    ("matmul dtype=f16 M=8192 N=8192 K=8192", "cuBLAS", 0.95),
+    ("matmul* dtype=f16 M=4096 N=4096 K=4096", "cuBLAS", 0.95),
+    ("matmul* dtype=f16 M=8192 N=8192 K=8192", "cuBLAS", 0.95),
     ("fmha dtype=f16 causal=* S=8192 D=128", "SDPA*", 0.95),
-    ("rmsnorm M=16384 N=8192", COPY, 0.93),
-    ("softmax M=16384 N=8192", COPY, 0.93),
-    ("swiglu M=16384 N=8192", COPY, 0.93),
-    ("layernorm M=16384 N=8192", COPY, 0.90),
+    ("rmsnorm M=16384 N=8192", "copy*", 0.93),
+    ("softmax M=16384 N=8192", "copy*", 0.93),
+    ("swiglu M=16384 N=8192", "copy*", 0.93),
+    ("layernorm M=16384 N=8192", "copy*", 0.90),
 )
 
 
@@ -82,21 +84,27 @@ def fits(name, pattern):
         any(fnmatch.fnmatchcase(word, w) for word in have) for w in wanted)
 
 
-def copier(torch, total_bytes, count):
-    """A launch function that copies total_bytes / 2, over as many buffers as there are sets."""
+def copiers(torch, total_bytes, count):
+    """Launch functions that copy total_bytes / 2, over as many buffers as there are sets: the driver's copy,
+    which is slow in a graph, and a kernel of torch that reads and writes each word."""
     words = total_bytes // 8
     pairs = [(torch.randint(1 << 30, (words,), device="cuda", dtype=torch.int32),
               torch.empty(words, device="cuda", dtype=torch.int32)) for _ in range(count)]
-    rotation = itertools.cycle(pairs)
+    first, second = itertools.cycle(pairs), itertools.cycle(pairs)
 
-    def launch(*_):
-        source, target = next(rotation)
-        return target.copy_(source)
+    def memcpy(*_):
+        source, target = next(first)
+        target.copy_(source)
 
-    return launch
+    def kernel(*_):
+        source, target = next(second)
+        torch.bitwise_not(source, out=target)
+
+    memcpy.as_queue = True
+    return {COPY: lambda: memcpy, KERNEL_COPY: lambda: kernel}
 
 
-def contenders_of(torch, args, cell, op, kernels):
+def contenders_of(torch, args, cell, op, kernels, tilegym):
     def config_of(config):
         def make():
             kernel = court.Kernel(torch, cell, config, args.out / "cache", base_pack(cell))
@@ -108,23 +116,24 @@ def contenders_of(torch, args, cell, op, kernels):
     pick = cell.pick()
     fixed = next(config for config, index in cell.indices.items() if index == 0)
     makers = {WINNER: config_of(pick)}
-    if cell.followed(fixed) != cell.followed(pick):
-        makers[FIXED] = config_of(fixed)
-    makers.update(op.peers())
-    if op.kind == "memory":
-        makers[COPY] = lambda: copier(torch, op.bytes, len(op.all_sets))
-    if importlib.util.find_spec("tilegym") is not None:
+    if tilegym:
         makers.update(op.tilegym())
+    else:
+        if cell.followed(fixed) != cell.followed(pick):
+            makers[FIXED] = config_of(fixed)
+        makers.update(op.peers())
+        if op.kind == "memory":
+            makers.update(copiers(torch, op.bytes, len(op.all_sets)))
     return {name: make for name, make in makers.items()
             if not any(fnmatch.fnmatchcase(name, pattern) for pattern in args.without)}
 
 
-def judge(torch, args, cell, op):
+def judge(torch, args, cell, op, tilegym):
     op.make_sets(court.count_sets(torch, op.bytes))
     kernels = []
     want = op.want(*op.all_sets[0])
 
-    makers = contenders_of(torch, args, cell, op, kernels)
+    makers = contenders_of(torch, args, cell, op, kernels, tilegym)
     facts, notes, times = court.hold_court(torch, makers, op.all_sets, args.rounds,
                                             lambda output: op.error(output, want))
     for kernel in kernels:
@@ -140,43 +149,71 @@ def judge(torch, args, cell, op):
     return result
 
 
+def load(path):
+    return json.loads(path.read_text()) if path.exists() else {"cells": []}
+
+
+def keep(results, result):
+    """TileGym's times join what the cell has already; else the cell is replaced."""
+    for old in results["cells"]:
+        if old["cell"] == result["cell"]:
+            theirs = {n: c for n, c in result["contenders"].items() if n.startswith("TileGym")}
+            if theirs:
+                old["contenders"].update(theirs)
+                return
+            results["cells"].remove(old)
+            break
+    results["cells"].append(result)
+
+
 def judge_all(args):
     import torch
 
     torch.backends.cuda.matmul.allow_tf32 = False
     deadline = time.monotonic() + args.budget
     cells = [cell for cell in sweepfile.read(args.out / "run" / "sweep.h5")
-             if base_pack(cell) in library_ops.OPS and cell.pick() is not None
-             and (args.cells is None or fits(name_of(cell), args.cells))]
+             if base_pack(cell) in library_ops.OPS and cell.pick() is not None]
     cells.sort(key=lambda cell: (not any(fits(name_of(cell), goal[0]) for goal in GOALS), name_of(cell)))
+    names = [name_of(cell) for cell in cells]
+    cells = [cell for cell in cells
+             if not args.cells or any(fits(name_of(cell), pattern) for pattern in args.cells)]
+    if not cells:
+        sys.exit("no cell fits --cells; there are:\n  " + "\n  ".join(names))
+    results = load(args.out / "libraries.json")
+    results.update({"device": torch.cuda.get_device_name(0), "torch": torch.__version__, "rounds": args.rounds,
+                    "caches": "cold, by rotation over buffer sets of three times the L2",
+                    "copy_GBps": big_copy(torch, args.rounds)})
+    print(f"copy of {BIG_COPY >> 20} MiB, GB/s read and written: {results['copy_GBps']}", flush=True)
+    work = [(cell, False) for cell in cells]
     if importlib.util.find_spec("tilegym") is None:
         print("TileGym is left out: no Python package tilegym", flush=True)
-    results = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__,
-               "rounds": args.rounds, "caches": "cold, by rotation over buffer sets of three times the L2",
-               "copy_GBps": big_copy(torch, args.rounds), "cells": []}
-    print(f"copy of {BIG_COPY >> 20} MiB: {results['copy_GBps']:.0f} GB/s read and written", flush=True)
+    elif not any(fnmatch.fnmatchcase("TileGym", pattern) for pattern in args.without):
+        work += [(cell, True) for cell in cells]
     with torch.no_grad():
-        for cell in cells:
+        for cell, tilegym in work:
             op = library_ops.OPS[base_pack(cell)](torch, cell)
-            if not op.runs:
+            if not op.runs or (tilegym and not op.tilegym()):
                 continue
+            what = name_of(cell) + (" against TileGym" if tilegym else "")
             if time.monotonic() > deadline:
-                print(f"left out: {name_of(cell)}: the budget is spent", flush=True)
+                print(f"left out: {what}: the budget is spent", flush=True)
                 continue
             try:
-                results["cells"].append(judge(torch, args, cell, op))
-                print_cell(results["cells"][-1])
+                result = judge(torch, args, cell, op, tilegym)
+                print_cell(result)
+                keep(results, result)
             except Exception as error:
-                print(f"left out: {name_of(cell)}: {error!r}", flush=True)
+                print(f"left out: {what}: {error!r}", flush=True)
             (args.out / "libraries.json").write_text(json.dumps(results, indent=1))
             del op
             torch.cuda.empty_cache()
 
 
 def big_copy(torch, rounds):
-    launch = copier(torch, 2 * BIG_COPY, 2)
-    _, _, times = court.hold_court(torch, {COPY: lambda: launch}, [(), ()], rounds)
-    return 2 * BIG_COPY / statistics.median(times[COPY]) * 1e-3
+    """GB/s of each way to copy."""
+    makers = copiers(torch, 2 * BIG_COPY, 2)
+    _, _, times = court.hold_court(torch, makers, [(), ()], rounds)
+    return {name: round(2 * BIG_COPY / statistics.median(own) * 1e-3) for name, own in times.items()}
 
 
 # ---- tables ----
@@ -218,8 +255,8 @@ def main():
     parser.add_argument("tilesweep")
     parser.add_argument("out", type=Path)
     parser.add_argument("--job", type=Path, default=HERE / "libraries.yaml", help="default: %(default)s")
-    parser.add_argument("--cells", metavar="PATTERN",
-                        help="only these, e.g. 'fmha S=8192' (default: all that a library can do)")
+    parser.add_argument("--cells", default="", metavar="PATTERN,..",
+                        help="only these, e.g. 'fmha S=8192,softmax' (default: all that a library can do)")
     parser.add_argument("--without", default="", metavar="NAME,..",
                         help="contenders to leave out, e.g. 'TileGym*,torch.compile' (default: none)")
     parser.add_argument("--rounds", type=int, default=60, help="default: %(default)s")
@@ -231,6 +268,7 @@ def main():
     args.out = args.out.resolve()
     args.out.mkdir(parents=True, exist_ok=True)
     args.without = [name for name in args.without.split(",") if name]
+    args.cells = [pattern.strip() for pattern in args.cells.split(",") if pattern.strip()]
     if args.inside:
         judge_all(args)
         return

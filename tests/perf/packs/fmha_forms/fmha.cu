@@ -95,12 +95,14 @@ extern "C"
     state s{ct::full<column_t>(LOWEST), ct::full<column_t>(0.0f), ct::full<output_t>(0.0f)};
     auto zero = ct::full<scores_t>(0.0f);
 #if AHEAD
-    // The first scores before the loop; the last pass computes scores of a tile that the next loop
-    // computes again.
+    // The scores of the next keys are begun before the weights of these are made, so that the
+    // tensor cores have work meanwhile. The last tile has no next one and goes with those that need
+    // a mask.
     [[cutile::hint(0, latency = KEY_LATENCY)]] auto first_key =
         ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, 0, 0));
     auto scores = ct::mma(query, ct::transpose(first_key), zero);
-    for (int i = 0; i < whole; ++i) {
+    int plain = whole < steps ? whole : steps - 1;
+    for (int i = 0; i < plain; ++i) {
         [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
             ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i + 1, 0));
         auto next = ct::mma(query, ct::transpose(key), zero);
@@ -108,6 +110,17 @@ extern "C"
             ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
         add_tile(s, scores, value, scale);
         scores = next;
+    }
+    for (int i = plain; i < steps; ++i) {
+        [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
+            ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
+        auto hidden = ct::full<scores_t>(LOWEST);
+        add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
+        if (i + 1 < steps) {
+            [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
+                ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i + 1, 0));
+            scores = ct::mma(query, ct::transpose(key), zero);
+        }
     }
 #else
     for (int i = 0; i < whole; ++i) {
@@ -117,7 +130,6 @@ extern "C"
             ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
         add_tile(s, ct::mma(query, ct::transpose(key), zero), value, scale);
     }
-#endif
     for (int i = whole; i < steps; ++i) {
         [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
             ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i, 0));
@@ -127,6 +139,7 @@ extern "C"
         auto hidden = ct::full<scores_t>(LOWEST);
         add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
     }
+#endif
     auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, to_zero{});
     o.store_masked(ct::reshape<ct::shape<1, TILE_M, D>>(ct::element_cast<DTYPE>(result)), head,
                    tile, 0);

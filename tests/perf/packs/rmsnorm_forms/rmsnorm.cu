@@ -1,5 +1,5 @@
 // The rmsnorm pack with what it leaves fixed as knobs. SCHEDULE 0: a block per row; 1: as many blocks as
-// fit walk over all; 2: the same, and the next row is on its way while this one is worked on.
+// fit walk over all.
 // WEIGHT_ONCE: the weights stay in registers.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -45,16 +45,8 @@ __tile_global__ void rmsnorm(const DTYPE *__restrict__ X, const DTYPE *__restric
         LOAD auto piece = x.load_masked(i, 0);
 #else
     int stride = ct::num_blocks().x;
-#if SCHEDULE == 2
-    LOAD auto next_piece = x.load_masked(first, 0);
-#endif
     for (int i = first; i < count; i += stride) {
-#if SCHEDULE == 2
-        auto piece = next_piece;
-        LOAD next_piece = x.load_masked((i + stride), 0);
-#else
         LOAD auto piece = x.load_masked(i, 0);
-#endif
 #endif
         auto value = ct::element_cast<float>(piece);
         auto mean = ct::sum(value * value, columns{}) * (1.0f / N);

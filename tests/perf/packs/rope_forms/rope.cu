@@ -1,5 +1,5 @@
 // The rope pack with what it leaves fixed as knobs. SCHEDULE 0: a block per step; 1: as many blocks as
-// fit walk over all; 2: the same, and the next step is on its way while this one is worked on.
+// fit walk over all.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -39,28 +39,11 @@ __tile_global__ void rope(const DTYPE *X, DTYPE *Y, const float *__restrict__ CO
         LOAD auto d = sines.load_masked(i / groups, 0, 0, 0);
 #else
     int stride = ct::num_blocks().x;
-#if SCHEDULE == 2
-    LOAD auto next_left = x.load_masked(first / groups, first % groups, 0, 0);
-    LOAD auto next_right = x.load_masked(first / groups, first % groups, 1, 0);
-    LOAD auto next_c = cosines.load_masked(first / groups, 0, 0, 0);
-    LOAD auto next_d = sines.load_masked(first / groups, 0, 0, 0);
-#endif
     for (int i = first; i < count; i += stride) {
-#if SCHEDULE == 2
-        auto left = next_left;
-        LOAD next_left = x.load_masked((i + stride) / groups, (i + stride) % groups, 0, 0);
-        auto right = next_right;
-        LOAD next_right = x.load_masked((i + stride) / groups, (i + stride) % groups, 1, 0);
-        auto c = next_c;
-        LOAD next_c = cosines.load_masked((i + stride) / groups, 0, 0, 0);
-        auto d = next_d;
-        LOAD next_d = sines.load_masked((i + stride) / groups, 0, 0, 0);
-#else
         LOAD auto left = x.load_masked(i / groups, i % groups, 0, 0);
         LOAD auto right = x.load_masked(i / groups, i % groups, 1, 0);
         LOAD auto c = cosines.load_masked(i / groups, 0, 0, 0);
         LOAD auto d = sines.load_masked(i / groups, 0, 0, 0);
-#endif
 #endif
         auto a = ct::element_cast<float>(left);
         auto b = ct::element_cast<float>(right);

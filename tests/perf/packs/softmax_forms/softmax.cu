@@ -1,5 +1,5 @@
 // The softmax pack with what it leaves fixed as knobs. SCHEDULE 0: a block per row; 1: as many blocks as
-// fit walk over all; 2: the same, and the next row is on its way while this one is worked on.
+// fit walk over all.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -41,16 +41,8 @@ __tile_global__ void softmax(const DTYPE *__restrict__ X, DTYPE *__restrict__ Y,
         LOAD auto piece = x.load_masked(padding{}, i, 0);
 #else
     int stride = ct::num_blocks().x;
-#if SCHEDULE == 2
-    LOAD auto next_piece = x.load_masked(padding{}, first, 0);
-#endif
     for (int i = first; i < count; i += stride) {
-#if SCHEDULE == 2
-        auto piece = next_piece;
-        LOAD next_piece = x.load_masked(padding{}, (i + stride), 0);
-#else
         LOAD auto piece = x.load_masked(padding{}, i, 0);
-#endif
 #endif
         auto value = ct::element_cast<float>(piece) * LOG2_E;
         auto power = ct::exp2(value - ct::reduce_max(value, columns{}), to_zero{});

@@ -1,5 +1,5 @@
 // The swiglu pack with what it leaves fixed as knobs. SCHEDULE 0: a block per piece of a row; 1: as many blocks as
-// fit walk over all; 2: the same, and the next piece of a row is on its way while this one is worked on.
+// fit walk over all.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_tile.h>
@@ -35,20 +35,9 @@ __tile_global__ void swiglu(const DTYPE *__restrict__ X, DTYPE *__restrict__ Y, 
         LOAD auto up = x.load_masked(i / blocks, 1, i % blocks);
 #else
     int stride = ct::num_blocks().x;
-#if SCHEDULE == 2
-    LOAD auto next_gate = x.load_masked(first / blocks, 0, first % blocks);
-    LOAD auto next_up = x.load_masked(first / blocks, 1, first % blocks);
-#endif
     for (int i = first; i < count; i += stride) {
-#if SCHEDULE == 2
-        auto gate = next_gate;
-        LOAD next_gate = x.load_masked((i + stride) / blocks, 0, (i + stride) % blocks);
-        auto up = next_up;
-        LOAD next_up = x.load_masked((i + stride) / blocks, 1, (i + stride) % blocks);
-#else
         LOAD auto gate = x.load_masked(i / blocks, 0, i % blocks);
         LOAD auto up = x.load_masked(i / blocks, 1, i % blocks);
-#endif
 #endif
         auto g = ct::element_cast<float>(gate);
         auto power = ct::exp2(g * -LOG2_E, to_zero{});
