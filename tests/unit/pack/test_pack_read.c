@@ -38,7 +38,7 @@ static void test_matmul_reads_as_it_comes(void **state)
     assert_int_equal(tsw_pack_knob_index(pack, "num_ctas"), 4);
     assert_string_equal(pack->knobs[4].macro, "NUM_CTAS");
     assert_int_equal(pack->baseline[0], 128);
-    assert_int_equal(tsw_pack_list(pack, 90)->row_count, 5);
+    assert_int_equal(tsw_pack_list(pack, 90)->row_count, 4);
     assert_int_equal(tsw_pack_list(pack, 80)->arch, 0);
     assert_false(pack->constraints[0].uses_shape);
     tsw_pack_free(pack);
