@@ -112,7 +112,8 @@ tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err)
         if (!entry->is_ok)
             continue;
         measure->sink.busy(measure->sink.user, (int32_t)entry->index);
-        status = verify_last(measure, entry, err);
+        if (entry->interval.launches > 0) /* it ran since it was verified */
+            status = verify_last(measure, entry, err);
         if (status == TSW_OK && inout && entry->is_ok)
             status = verify_in_place(measure, entry, err);
         if (!tsw_measure_is_fatal(status))
