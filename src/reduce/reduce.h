@@ -67,7 +67,7 @@ typedef struct {
 
 /* Baseline / best other config: the weighted geometric mean over the cells that have both, each
  * paired. Not above 1 where the baseline is the best. The interval takes the cells as independent;
- * one without an interval counts as 10 % either way. */
+ * one without an interval, or with a wider one, counts as 10 % either way. */
 typedef struct {
     double ratio;      /* 0: no cell has both */
     double low, high;  /* NaN: no cell has an interval */

@@ -3,8 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-/* A ratio without an interval may be off by what single timings vary by. */
-static const double unknown_spread = 0.1;
+/* A ratio without an interval may be off by what single timings vary by, and none by more: the
+ * interval of few samples is their range, which one outlier widens and the median does not feel. */
+static const double widest_spread = 0.1;
 
 /* log(baseline / best other config) of one cell, and how far it may be off either way. */
 typedef struct {
@@ -44,12 +45,12 @@ static bool gain_of(const tsw_cell_summary_t *cell, cell_gain_t *gain)
     const tsw_paired_t *pair = &rival->vs_baseline;
     double medians = cell->configs[cell->baseline].time_ns.median / rival->time_ns.median;
     *gain = (cell_gain_t){.log_ratio = pair->n > 0 ? -pair->log_ratio : log(medians),
-                          .below = unknown_spread,
-                          .above = unknown_spread,
+                          .below = widest_spread,
+                          .above = widest_spread,
                           .has_interval = pair->n > 0 && !isnan(pair->low)};
     if (gain->has_interval) {
-        gain->below = pair->high - pair->log_ratio;
-        gain->above = pair->log_ratio - pair->low;
+        gain->below = fmin(pair->high - pair->log_ratio, widest_spread);
+        gain->above = fmin(pair->log_ratio - pair->low, widest_spread);
     }
     return true;
 }

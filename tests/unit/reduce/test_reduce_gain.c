@@ -114,6 +114,32 @@ static void test_gain_of_single_samples_has_no_interval(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* Three rounds, and one of them twice as long: the range is no measure of the median. */
+static void test_gain_of_few_rounds_with_an_outlier_is_not_lost(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    for (uint32_t m = 1; m <= 4; m++) {
+        char shape[16];
+        snprintf(shape, sizeof(shape), "M=%u", m);
+        tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", shape, 90);
+        for (int i = 0; i < 2; i++) {
+            tsw_record_t *record =
+                sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+            for (uint32_t round = 0; round < 3; round++)
+                sample_dataset_sample(record, TSW_STAGE_ROUND, round,
+                                      i == 0                 ? 1200000
+                                      : m == 1 && round == 1 ? 2000000
+                                                             : 1000000);
+        }
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_near(r->groups[0].gain.ratio, 1.2, 1e-6);
+    assert_near(r->groups[0].gain.low, 1.2 * exp(-0.1 / 4), 1e-6);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 /* Calls differ by 8 % either way, as clocks and schedulers have it; the pairs do not. */
 static void test_gain_when_calls_vary_by_8_percent_stays(void **state)
 {
@@ -236,6 +262,7 @@ int main(void)
         cmocka_unit_test(test_gain_when_the_baseline_wins_is_below_1),
         cmocka_unit_test(test_gain_without_another_config_is_none),
         cmocka_unit_test(test_gain_of_single_samples_has_no_interval),
+        cmocka_unit_test(test_gain_of_few_rounds_with_an_outlier_is_not_lost),
         cmocka_unit_test(test_gain_when_calls_vary_by_8_percent_stays),
         cmocka_unit_test(test_cross_entropy_drops_num_ctas),
         cmocka_unit_test(test_values_alone_have_the_regret_of_their_best_config),
