@@ -216,9 +216,8 @@ static void print_gain(const tsw_group_t *group, const tsw_cli_verdict_t *verdic
                    gain->cell_count == 1 ? "" : "s");
     if (verdict->pack != NULL) {
         tsw_kind_gain_t expected = tsw_kind_gain(verdict->pack);
-        tsw_buf_printf(out, "; %+.1f %%, expected %.0f to %.0f %% (%s)",
-                       100 * (gain->ratio - 1), expected.low, expected.high,
-                       tsw_kind_of(verdict->pack)->name);
+        tsw_buf_printf(out, "; %+.1f %%, expected %.0f to %.0f %% (%s)", 100 * (gain->ratio - 1),
+                       expected.low, expected.high, tsw_kind_of(verdict->pack)->name);
     }
     tsw_buf_append_text(out, "\n");
 }
