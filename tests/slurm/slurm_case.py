@@ -399,6 +399,16 @@ def rank_killed(bench):
     kill_in_middle(bench, "tilesweep", -1)
 
 
+def rank_aborts(bench):
+    """MPI_Abort of a rank ends the job with its code, 70, which is not queued again."""
+    scenario = bench.root / "scenario"
+    scenario.write_text("pace 1\nrank=1 abort@1\n")
+    bench.expect(bench.sweep(TSW_SIM_SCENARIO=str(scenario)), "FAILED", 70)
+    bench.expect_no_process()
+    bench.expect(bench.resume(), "COMPLETED", 0)
+    bench.expect_done(attempts=2)
+
+
 def srun_killed(bench):
     kill_in_middle(bench, "srun", 0)  # the second is its helper
 
@@ -444,7 +454,7 @@ def bundle(bench):
 
 CASES = [plain_srun, plain_mpirun, one_gpu_per_rank, exit_codes, hetero, hetero_requeue, array, requeue_by_signal, requeue_by_signal_mpirun,
          signal_before_limit, time_limit, preemption, preemption_mpirun, scancel, scancel_mpirun, node_lost, node_lost_mpirun, rank_killed,
-         srun_killed, mpirun_killed, bundle]
+         rank_aborts, srun_killed, mpirun_killed, bundle]
 
 
 def run_case(case, bin_dir, source_dir):
