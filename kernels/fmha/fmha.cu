@@ -66,6 +66,11 @@ __tile__ auto seen(int first_query, int first_key, int S)
 // (sm_100 and sm_103) four do.
 constexpr int WARPS = OCCUPANCY == 1 && TILE_M >= 128 ? 8 : 4;
 
+// Whether the scores of the next keys are begun before the weights of these are made, so that the
+// tensor cores have work meanwhile: for the tile that gained by it on sm_90 and still has registers
+// for the scores of two tiles beside the output.
+constexpr bool AHEAD = sizeof(DTYPE) == 2 && TILE_M <= 64 && TILE_N == 128 && D <= 128;
+
 extern "C" [[using cutile: hint(0, occupancy = OCCUPANCY, num_cta_in_cga = NUM_CTAS,
                                 num_worker_warps_per_cta = WARPS),
              hint(1000, num_worker_warps_per_cta = 4),
@@ -103,31 +108,50 @@ fmha(const DTYPE *__restrict__ Q, const DTYPE *__restrict__ K, const DTYPE *__re
     auto query = ct::reshape<ct::shape<TILE_M, D>>(q.load_masked(head, tile, 0));
     state s{ct::full<column_t>(LOWEST), ct::full<column_t>(0.0f), ct::full<output_t>(0.0f)};
     auto zero = ct::full<scores_t>(0.0f);
-    // The scores of the next keys are begun before the weights of these are made, so that the
-    // tensor cores have work meanwhile. The last tile has no next one and goes with those that need
-    // a mask.
-    [[cutile::hint(0, latency = KEY_LATENCY)]] auto first_key =
-        ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, 0, 0));
-    auto scores = ct::mma(query, ct::transpose(first_key), zero);
-    int plain = whole < steps ? whole : steps - 1;
-    for (int i = 0; i < plain; ++i) {
-        [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
-            ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i + 1, 0));
-        auto next = ct::mma(query, ct::transpose(key), zero);
-        [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
-            ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
-        add_tile(s, scores, value, scale);
-        scores = next;
-    }
-    for (int i = plain; i < steps; ++i) {
-        [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
-            ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
-        auto hidden = ct::full<scores_t>(LOWEST);
-        add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value, scale);
-        if (i + 1 < steps) {
+    if constexpr (AHEAD) {
+        // The last tile has no next one and goes with those that need a mask.
+        int plain = whole < steps ? whole : steps - 1;
+        [[cutile::hint(0, latency = KEY_LATENCY)]] auto first_key =
+            ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, 0, 0));
+        auto scores = ct::mma(query, ct::transpose(first_key), zero);
+        for (int i = 0; i < plain; ++i) {
             [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
                 ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i + 1, 0));
-            scores = ct::mma(query, ct::transpose(key), zero);
+            auto next = ct::mma(query, ct::transpose(key), zero);
+            [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
+                ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
+            add_tile(s, scores, value, scale);
+            scores = next;
+        }
+        for (int i = plain; i < steps; ++i) {
+            [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
+                ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
+            auto hidden = ct::full<scores_t>(LOWEST);
+            add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value,
+                     scale);
+            if (i + 1 < steps) {
+                [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
+                    ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i + 1, 0));
+                scores = ct::mma(query, ct::transpose(key), zero);
+            }
+        }
+    } else {
+        for (int i = 0; i < whole; ++i) {
+            [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
+                ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i, 0));
+            [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
+                ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
+            add_tile(s, ct::mma(query, ct::transpose(key), zero), value, scale);
+        }
+        for (int i = whole; i < steps; ++i) {
+            [[cutile::hint(0, latency = KEY_LATENCY)]] auto key =
+                ct::reshape<ct::shape<TILE_N, D>>(k.load_masked(shared_head, i, 0));
+            [[cutile::hint(0, latency = VALUE_LATENCY)]] auto value =
+                ct::reshape<ct::shape<TILE_N, D>>(v.load_masked(shared_head, i, 0));
+            auto scores = ct::mma(query, ct::transpose(key), zero);
+            auto hidden = ct::full<scores_t>(LOWEST);
+            add_tile(s, ct::select(seen(tile * TILE_M, i * TILE_N, S), scores, hidden), value,
+                     scale);
         }
     }
     auto result = ct::div(s.output, s.total, ct::round_approximate_t{}, to_zero{});
