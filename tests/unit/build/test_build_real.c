@@ -76,8 +76,16 @@ static void test_every_pack_compiles_without_a_word(void **state)
     (void)state;
     static const source_t plain[] = {
         {"matmul", "reference.cu", "matmul_reference", TSW_LANGUAGE_CUDA, {DTYPE_F16}},
-        {"rmsnorm", "rmsnorm.cu", "rmsnorm", TSW_LANGUAGE_TILE, {DTYPE_F16, "OCCUPANCY=4"}},
-        {"rmsnorm", "reference.cu", "rmsnorm_reference", TSW_LANGUAGE_CUDA, {DTYPE_F16}},
+        {"rmsnorm",
+         "rmsnorm.cu",
+         "rmsnorm",
+         TSW_LANGUAGE_TILE,
+         {DTYPE_F16, "DIM_N=1024", "OCCUPANCY=4"}},
+        {"rmsnorm",
+         "reference.cu",
+         "rmsnorm_reference",
+         TSW_LANGUAGE_CUDA,
+         {DTYPE_F16, "DIM_N=1024"}},
         {"rope", "rope.cu", "rope", TSW_LANGUAGE_TILE, {DTYPE_F16, "DIM_D=80", "OCCUPANCY=4"}},
         {"rope", "reference.cu", "rope_reference", TSW_LANGUAGE_CUDA, {DTYPE_F16, "DIM_D=80"}},
         {"sgemm",
