@@ -11,7 +11,7 @@ typedef struct {
     char *job_text; /* job.yaml as read */
     tsw_key_t job_key;
     tsw_key_t plan_key;
-    char *purpose;    /* "release", "probe", "research" */
+    char *purpose;    /* "release", "probe", "research", "fixed" */
     char *toolchain;  /* "nvrtc 13.5 tileiras 13.5.37 <hash>" */
     char *tool;       /* "tilesweep 0.1.0" */
     char *mode;       /* "cuda", "sim", "replay" */
