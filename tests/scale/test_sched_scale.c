@@ -13,6 +13,7 @@
 #include "sched/lane.h"
 
 #include <malloc.h>
+#include <string.h>
 #include <time.h>
 
 #define RANKS      1024u
@@ -54,8 +55,10 @@ typedef struct {
     uint32_t held;
     uint64_t worker_free_ns;
     uint64_t slots_free_ns[SLOTS];
-    uint32_t verified[CONFIGS]; /* of the cell in the worker */
+    uint32_t verified[CONFIGS]; /* of the cell that the worker was sent last */
     uint32_t verified_count;
+    uint32_t timing[CONFIGS]; /* of the one that it times; the next is sent meanwhile */
+    uint32_t timing_count;
 } rank_t;
 
 typedef struct {
@@ -188,6 +191,7 @@ static void let_worker(world_t *world, uint32_t r, uint64_t ns, event_type_t typ
 
 static void carry_out(world_t *world, uint32_t r, const tsw_lane_action_t *action)
 {
+    rank_t *rank = &world->ranks[r];
     switch (action->type) {
     case TSW_LANE_ASK_CELL:
         tell(world, WANTED, r, 0, 0);
@@ -196,13 +200,15 @@ static void carry_out(world_t *world, uint32_t r, const tsw_lane_action_t *actio
         let_worker(world, r, START_NS, READY, 0);
         return;
     case TSW_LANE_BEGIN_CELL:
-        world->ranks[r].verified_count = 0;
-        world->ranks[r].worker_free_ns += BEGIN_NS;
+        rank->verified_count = 0;
+        rank->worker_free_ns += BEGIN_NS;
         return;
     case TSW_LANE_ADD_CONFIG:
         let_worker(world, r, VERIFY_NS, VERIFIED, action->config_index);
         return;
     case TSW_LANE_TIME_CELL:
+        memcpy(rank->timing, rank->verified, sizeof(rank->timing));
+        rank->timing_count = rank->verified_count;
         let_worker(world, r, (uint64_t)world->plan->cells[action->cell].cost_ns, TIMED,
                    action->cell);
         return;
@@ -277,10 +283,10 @@ static void timed(world_t *world, const event_t *event)
         samples[i] = (tsw_sample_t){
             .interval_ns = 1000, .launches = 1, .stage = TSW_STAGE_ROUND, .slot = (uint16_t)i};
     follow_lane(world, event->rank,
-                tsw_lane_round(rank->lane, &round, rank->verified, samples, rank->verified_count,
+                tsw_lane_round(rank->lane, &round, rank->timing, samples, rank->timing_count,
                                &world->lane_actions, &error));
     tsw_lane_timed_t end = {
-        .pick = -1, .indices = rank->verified, .fates = fates, .count = rank->verified_count};
+        .pick = -1, .indices = rank->timing, .fates = fates, .count = rank->timing_count};
     follow_lane(world, event->rank,
                 tsw_lane_cell_timed(rank->lane, &end, &world->lane_actions, &error));
 }
