@@ -139,6 +139,9 @@ static void print_builds(const tsw_plan_t *plan, tsw_buf_t *out)
                    "about %s of one core without a cache\n",
                    counts[TSW_BUILD_CONFIG], counts[TSW_BUILD_REFERENCE], counts[TSW_BUILD_TOOL],
                    cubins, tsw_text_format_ns(cost_ns, time));
+    if (tsw_plan_is_searched(plan))
+        tsw_buf_printf(out, "  of which a search makes at most %u for each searched space\n",
+                       plan->job->search.builds);
 }
 
 void tsw_plan_print(const tsw_plan_t *plan, tsw_buf_t *out)
