@@ -99,7 +99,7 @@ static tsw_status_t make_launch(tsw_measure_t *measure, const tsw_config_t *conf
 
 /* ---- begin and end ---- */
 
-tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err)
+tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err)
 {
     double timeout_s = 10 * measure->cell.policy.launch_timeout_s;
     if (timeout_s < least_reference_timeout_s)
@@ -112,7 +112,7 @@ tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err)
     if (status == TSW_OK)
         status = measure->dev->ops->run(measure->dev, &measure->reference_launch, timeout_s, err);
     if (status == TSW_OK)
-        status = tsw_measure_seal(measure, err);
+        status = tsw_measure_seal(measure, detail, err);
     return status;
 }
 
@@ -125,10 +125,8 @@ static tsw_status_t begin_reference(tsw_measure_t *measure, tsw_err_t *err)
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_REFERENCE);
     if (status == TSW_OK) {
         measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_REFERENCE);
-        status = tsw_measure_run_reference(measure, err);
+        status = tsw_measure_run_reference(measure, detail, err);
     }
-    if (status == TSW_OK)
-        status = tsw_measure_inspect(measure, detail, err);
     if (!tsw_measure_is_fatal(status))
         measure->sink.busy(measure->sink.user, TSW_MEASURE_BUSY_NONE);
     tsw_measure_turn(measure, use);

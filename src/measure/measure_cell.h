@@ -137,8 +137,9 @@ tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave
 
 /* Poison what a launch is to write. */
 tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err);
-/* Note what must not change: inputs and the reference's outputs. */
-tsw_status_t tsw_measure_seal(tsw_measure_t *measure, tsw_err_t *err);
+/* Note what must not change: inputs and the reference's outputs. Damaged fences are mended; detail
+ * as below. */
+tsw_status_t tsw_measure_seal(tsw_measure_t *measure, char *detail, tsw_err_t *err);
 /* Finds and mends what a launch damaged: fences, inputs, reference outputs. detail: the first
  * damage in words, "" when there is none; size TSW_DETAIL_MAX. */
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err);
@@ -170,8 +171,9 @@ tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use);
 /* Launch a config and wait, within the policy's limit. *ns_p: how long it took. */
 tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, uint64_t *ns_p,
                                 tsw_err_t *err);
-/* (Re)compute the reference's outputs, and note what must not change. */
-tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, tsw_err_t *err);
+/* (Re)compute the reference's outputs, and note what must not change. detail: fences that it
+ * damaged, as tsw_measure_inspect. */
+tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err);
 /* Tell the sink what became of a config. */
 void tsw_measure_tell(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_outcome_t outcome,
                       const char *detail, const tsw_verify_facts_t *verify);

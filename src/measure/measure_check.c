@@ -35,26 +35,6 @@ tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err)
     return status;
 }
 
-static tsw_status_t sum_of(tsw_measure_t *measure, const tsw_memory_t *memory, uint64_t *sum_p,
-                           tsw_err_t *err)
-{
-    if (memory->total == 0)
-        return TSW_OK;
-    return measure->dev->ops->checksum(measure->dev, memory, sum_p, err);
-}
-
-tsw_status_t tsw_measure_seal(tsw_measure_t *measure, tsw_err_t *err)
-{
-    tsw_status_t status = TSW_OK;
-    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++) {
-        tsw_measure_arg_t *arg = &measure->args[i];
-        status = sum_of(measure, &arg->input, &arg->input_sum, err);
-        if (status == TSW_OK)
-            status = sum_of(measure, &arg->reference, &arg->reference_sum, err);
-    }
-    return status;
-}
-
 static void say_fence(const buffer_t *buffer, uint64_t damaged, int64_t first, char *detail)
 {
     uint64_t behind = (uint64_t)first - buffer->memory->bytes;
@@ -162,18 +142,25 @@ static void ask(tsw_measure_t *measure, bool with_compare)
     }
 }
 
+static tsw_status_t judge_all_fences(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    detail[0] = '\0';
+    for (size_t i = 0; i < measure->arg_count * BUFFERS_OF_ARG && status == TSW_OK; i++) {
+        buffer_t buffer = buffer_at(measure, i);
+        status = judge_fences(measure, &measure->inspections[i], &buffer, detail, err);
+    }
+    return status;
+}
+
 /* What damage the answers show, mended. */
 static tsw_status_t judge_damage(tsw_measure_t *measure, char *detail, tsw_err_t *err)
 {
     const size_t count = measure->arg_count * BUFFERS_OF_ARG;
     const tsw_inspection_t *items = measure->inspections;
-    tsw_status_t status = TSW_OK;
     bool changed = false;
-    detail[0] = '\0';
-    for (size_t i = 0; i < count && status == TSW_OK; i++) {
-        buffer_t buffer = buffer_at(measure, i);
-        status = judge_fences(measure, &items[i], &buffer, detail, err);
-    }
+    char unused[TSW_DETAIL_MAX];
+    tsw_status_t status = judge_all_fences(measure, detail, err);
     for (size_t i = 0; i < count && status == TSW_OK; i++)
         changed = is_changed(measure, &items[i], i % measure->arg_count,
                              (int)(i / measure->arg_count), detail) ||
@@ -181,7 +168,7 @@ static tsw_status_t judge_damage(tsw_measure_t *measure, char *detail, tsw_err_t
     if (status == TSW_OK && changed)
         status = tsw_measure_args_fill(measure, err);
     if (status == TSW_OK && changed)
-        status = tsw_measure_run_reference(measure, err);
+        status = tsw_measure_run_reference(measure, unused, err);
     return status;
 }
 
@@ -210,6 +197,18 @@ static tsw_status_t inspect(tsw_measure_t *measure, bool with_compare, tsw_err_t
     ask(measure, with_compare);
     return measure->dev->ops->inspect(measure->dev, measure->inspections,
                                       measure->arg_count * BUFFERS_OF_ARG, err);
+}
+
+tsw_status_t tsw_measure_seal(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    tsw_status_t status = inspect(measure, false, err);
+    const tsw_inspection_t *inputs = measure->inspections + measure->arg_count;
+    const tsw_inspection_t *references = inputs + measure->arg_count;
+    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++) {
+        measure->args[i].input_sum = inputs[i].sum;
+        measure->args[i].reference_sum = references[i].sum;
+    }
+    return status == TSW_OK ? judge_all_fences(measure, detail, err) : status;
 }
 
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)
