@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { TILES_WANTED = 16, TILE_LEAST = 16 };
+enum { TILES_WANTED = 16, TILE_LEAST = 16, SKINNY = 8 };
 
 tsw_verdict_t tsw_verdict_of(double ratio, double low, bool is_covered)
 {
@@ -76,6 +76,47 @@ static void ask_smaller_tiles(tsw_lint_ctx_t *c, const char *shape)
     tsw_lint_row(c, (size_t)knob, tile / 2);
 }
 
+static int64_t extreme_of(const tsw_config_row_t *row, size_t knob, bool largest)
+{
+    int64_t value = row->values[knob][0];
+    for (size_t i = 1; i < row->count[knob]; i++) {
+        int64_t other = row->values[knob][i];
+        value = largest == (other > value) ? other : value;
+    }
+    return value;
+}
+
+/* Whether a config has a longer tile along one dim of the output than along another. */
+static bool has_longer(const tsw_config_list_t *list, size_t along, size_t across)
+{
+    for (size_t r = 0; r < list->row_count; r++) {
+        if (extreme_of(&list->rows[r], along, true) > extreme_of(&list->rows[r], across, false))
+            return true;
+    }
+    return false;
+}
+
+/* A shape that is 8 times as long one way wants tiles that are longer that way. */
+static void ask_asymmetric_tiles(tsw_lint_ctx_t *c, const char *shape)
+{
+    int64_t length = 0;
+    int along = widest_knob(c->pack, shape, &length);
+    for (size_t k = 0; along >= 0 && k < c->pack->knob_count; k++) {
+        int dim = c->pack->knobs[k].tiles_dim;
+        if (dim < 0 || dim == c->pack->knobs[along].tiles_dim ||
+            !tsw_lint_dim_of_output(c->pack, (size_t)dim) ||
+            length < SKINNY * tsw_lint_value_in(shape, c->pack->dims[dim]) ||
+            has_longer(c->list, (size_t)along, k))
+            continue;
+        int64_t value = 2 * c->pack->baseline[k];
+        tsw_lint_find(c, c->list->place, "no config has a larger %s than %s, for shapes such as %s",
+                      c->pack->knobs[along].name, c->pack->knobs[k].name, shape);
+        tsw_lint_fix(c, "add %s %lld", c->pack->knobs[along].name, (long long)value);
+        tsw_lint_row(c, (size_t)along, value);
+        return;
+    }
+}
+
 static bool is_on(const tsw_finding_t *finding, tsw_arch_t arch)
 {
     char name[16];
@@ -109,8 +150,8 @@ tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
                                   const char *const *shapes, size_t shape_count,
                                   tsw_lint_t *missing_p, tsw_err_t *err)
 {
-    static const tsw_lint_rule_t rule = {"R38", "smaller_tiles", TSW_ENTRY_EXISTING_CONFIGS, NULL,
-                                         "small shapes have small tiles"};
+    static const tsw_lint_rule_t rule = {"R38", "tiles_of_shapes", TSW_ENTRY_EXISTING_CONFIGS, NULL,
+                                         "tiles follow the shapes"};
     tsw_lint_t lint = {0};
     tsw_status_t status = tsw_lint_pack(pack, &lint, err);
     if (status != TSW_OK)
@@ -123,9 +164,13 @@ tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
                         .rule = &rule,
                         .lint = &lint,
                         .err = err};
-    for (size_t i = 0;
-         c.list != NULL && c.kind->tiles && i < shape_count && lint.open == lint.count; i++)
-        ask_smaller_tiles(&c, shapes[i]);
+    static void (*const asks[])(tsw_lint_ctx_t *, const char *) = {ask_smaller_tiles,
+                                                                   ask_asymmetric_tiles};
+    for (size_t a = 0; c.list != NULL && c.kind->tiles && a < 2; a++) {
+        size_t known = lint.count;
+        for (size_t i = 0; i < shape_count && lint.count == known; i++) /* one shape says it */
+            asks[a](&c, shapes[i]);
+    }
     lint.open = lint.count;
     if (c.status == TSW_OK)
         *missing_p = lint;

@@ -90,6 +90,26 @@ static void test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones(voi
     tsw_pack_free(pack);
 }
 
+static void test_coverage_when_shapes_are_skinny_asks_longer_tiles(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack = rules_pack_new(&rules_matmul, "TILE_M: [64, 128], TILE_N: [64, 128]",
+                                      "TILE_M: 128, TILE_N: [64, 128]");
+    tsw_lint_t missing = coverage(pack, 90, "M=512 N=8192 K=4096");
+    assert_int_equal(missing.count, 1);
+    assert_non_null(strstr(missing.findings[0].text, "no config has a larger TILE_N than TILE_M"));
+    assert_string_equal(missing.findings[0].row,
+                        "{TILE_M: 128, TILE_N: 256, TILE_K: 64, occupancy: 2, num_ctas: 1}");
+    tsw_lint_fini(&missing);
+    missing = coverage(pack, 90, "M=8192 N=512 K=4096");
+    assert_int_equal(missing.count, 0);
+    tsw_lint_fini(&missing);
+    missing = coverage(pack, 90, "M=2048 N=8192 K=4096");
+    assert_int_equal(missing.count, 0);
+    tsw_lint_fini(&missing);
+    tsw_pack_free(pack);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -97,6 +117,7 @@ int main(void)
         cmocka_unit_test(test_verdict_above_the_band_wants_confidence),
         cmocka_unit_test(test_verdict_without_a_ratio_is_none),
         cmocka_unit_test(test_coverage_names_what_widens_the_space),
+        cmocka_unit_test(test_coverage_when_shapes_are_skinny_asks_longer_tiles),
         cmocka_unit_test(test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
