@@ -5,7 +5,7 @@
 #include "device/cuda_api.h"
 #include "device/device.h"
 #include "device/cupti.h"
-#include "device/nvml.h"
+#include "device/nvml_sampler.h"
 #include "device/tool_values.h"
 
 /* Pairs of events: shots that can be in the stream at a time. */
@@ -56,8 +56,9 @@ typedef struct {
 typedef struct {
     tsw_device_t base;
     tsw_cuda_api_t api;
-    tsw_nvml_t *nvml;
-    tsw_cupti_t *cupti; /* NULL: not asked for */
+    tsw_nvml_t *nvml;            /* NULL: it cannot be read; the sampler's */
+    tsw_nvml_sampler_t *sampler; /* NULL: no NVML */
+    tsw_cupti_t *cupti;          /* NULL: not asked for */
     tsw_gpu_t gpu;
     cu_device_t device;
     cu_context_t context;
@@ -85,10 +86,6 @@ typedef struct {
     size_t kernel_count, kernel_capacity, idle_kernels;
     uint64_t kernel_turn;
     tsw_flush_proof_t proof; /* zero: not made yet */
-    tsw_telemetry_t telemetry;
-    tsw_health_t health; /* since it was asked for */
-    uint64_t health_ns;  /* when it was read; 0: never */
-    uint64_t wave_ns;    /* when the last wave began */
 } tsw_cuda_t;
 
 /* tsw_cuda_check that also notes a lost context. */
@@ -160,9 +157,8 @@ tsw_status_t tsw_cuda_inspect(tsw_device_t *dev, tsw_inspection_t *items, size_t
 tsw_status_t tsw_cuda_kernel_load(tsw_device_t *dev, const void *cubin, size_t size,
                                   const char *entry, const tsw_kernel_model_t *model,
                                   tsw_kernel_t **kernel_p, tsw_err_t *err);
-/* Reads the state of the GPU if it was read too long ago. */
-void tsw_cuda_observe(tsw_cuda_t *cuda);
-void tsw_cuda_telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
+void tsw_cuda_telemetry(tsw_device_t *dev, uint64_t from_ns, uint64_t to_ns,
+                        tsw_telemetry_t *telemetry_p);
 void tsw_cuda_health(tsw_device_t *dev, bool now, tsw_health_t *health_p);
 void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
 /* Unloads modules that nobody uses, down to that many. */

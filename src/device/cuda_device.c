@@ -196,6 +196,7 @@ static void release(tsw_cuda_t *cuda)
 static void cuda_close(tsw_device_t *dev)
 {
     tsw_cuda_t *cuda = body(dev);
+    tsw_nvml_sampler_stop(cuda->sampler);
     tsw_nvml_close(cuda->nvml);
     tsw_cupti_close(cuda->cupti);
     if (!cuda->lost)
@@ -336,6 +337,8 @@ tsw_status_t tsw_cuda_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, 
         status = open_events(cuda, err);
     if (status == TSW_OK)
         status = open_buffers(cuda, err);
+    if (status == TSW_OK && cuda->nvml != NULL)
+        status = tsw_nvml_sampler_start(cuda->nvml, &cuda->sampler, err);
     if (status != TSW_OK)
         cuda_close(&cuda->base);
     else

@@ -2,8 +2,6 @@
  * in the stream at a time, so that the driver never blocks, and the device never waits for us. */
 #include "device/cuda_body.h"
 
-#include "base/clock.h"
-
 #include <math.h>
 
 /* A gate that nobody opens gives way by itself, so that a queue behind it cannot hang. */
@@ -22,7 +20,7 @@ typedef struct {
     size_t commands;      /* of the shots that are queued and not yet known to have ended */
     uint32_t base;        /* of the progress words of this wave */
     bool is_held;         /* a closed gate stands before all this */
-    bool is_observed;
+    bool was_idle;        /* the host had its time */
 } queue_t;
 
 static size_t commands_of(const tsw_shot_t *shot)
@@ -147,12 +145,11 @@ static bool has_room(const queue_t *queue)
 /* ---- shots out of it ---- */
 
 /* Once all are in the stream the host has time for something else, when they are many. */
-static void observe(queue_t *queue)
+static void work_ahead(queue_t *queue)
 {
-    if (queue->count == 1 || queue->queued < queue->count || queue->is_observed)
+    if (queue->count == 1 || queue->queued < queue->count || queue->was_idle)
         return;
-    queue->is_observed = true;
-    tsw_cuda_observe(queue->cuda);
+    queue->was_idle = true;
     cu_event_t end = end_of(queue, queue->count - 1);
     while (queue->plan->idle != NULL && queue->cuda->api.event_query(end) == CU_NOT_READY &&
            queue->plan->idle(queue->plan->user)) {
@@ -166,7 +163,7 @@ static tsw_status_t retire_shot(queue_t *queue, tsw_err_t *err)
     size_t i = queue->ended;
     float ms = 0;
     open_gate(queue);
-    observe(queue);
+    work_ahead(queue);
     bool is_led = i == 0 && queue->plan->lead != NULL;
     double timeout_s = is_led ? 2 * queue->plan->timeout_s : queue->plan->timeout_s;
     tsw_status_t status = tsw_cuda_wait(cuda, end_of(queue, i), timeout_s, err);
@@ -223,7 +220,6 @@ tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t co
     if (status != TSW_OK)
         return status;
     bool is_refused = false;
-    cuda->wave_ns = tsw_clock_now_ns();
     status = queue_lead(&queue, err);
     while (status == TSW_OK && queue.ended < count) {
         bool has_more = has_room(&queue);

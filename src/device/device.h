@@ -1,5 +1,5 @@
 /* The port to a device: what measure needs, and no more. Bodies: cuda, sim, replay. All functions
- * are local; one thread. Statuses: TSW_ERR_DEVICE (this call failed, the context lives),
+ * are local, for one thread. Statuses: TSW_ERR_DEVICE (this call failed, the context lives),
  * TSW_ERR_DEVICE_LOST (sticky: the process must go), TSW_ERR_TIMEOUT (a launch did not end in
  * time: the process must go), TSW_ERR_DEVICE_MEMORY. */
 #ifndef TSW_DEVICE_DEVICE_H
@@ -186,10 +186,12 @@ typedef struct tsw_device_ops {
                                 uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
     /* What a flush of the L2 does; measured once. */
     tsw_status_t (*prove_flush)(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
-    /* At most 10 ms old, or of the last wave: reading takes longer than some waves. */
-    void (*telemetry)(tsw_device_t *dev, tsw_telemetry_t *telemetry_p);
-    /* Unless `now` at most every 250 ms, and in between as if nothing had happened: it takes a
-     * while. What happened is not lost, but seen at the next look. */
+    /* The reading nearest to the middle of that time (as now_ns), from within it if there is one;
+     * never waits. There is one about every 20 ms. Zero when nothing can be read. */
+    void (*telemetry)(tsw_device_t *dev, uint64_t from_ns, uint64_t to_ns,
+                      tsw_telemetry_t *telemetry_p);
+    /* Up to the last look, at most 250 ms ago; never waits. `now`: up to this moment, and waits for
+     * that. What happened is told once. */
     void (*health)(tsw_device_t *dev, bool now, tsw_health_t *health_p);
     /* CUPTI's word on how long kernels take: whether it can be had (TSW_ERR_ENV), and those of the
      * waves in between, heap. It slows launches from the first trace_begin on. */

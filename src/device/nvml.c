@@ -1,6 +1,7 @@
 /* Opening, and the readings of each round. */
 #include "device/nvml_api.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>
@@ -85,11 +86,13 @@ void tsw_nvml_note(tsw_buf_t *missing, const char *what, int result)
 static void try_readings(tsw_nvml_t *nvml, tsw_buf_t *missing)
 {
     const nvml_api_t *api = &nvml->api;
-    unsigned value = 0;
+    unsigned value = 0, max_mhz = 0;
     unsigned long long mask = 0;
     const int none = NVML_NO_FUNCTION;
     tsw_nvml_note(missing, "SM clock",
                   api->clock != NULL ? api->clock(nvml->gpu, NVML_CLOCK_SM, &value) : none);
+    if (api->max_clock != NULL && api->max_clock(nvml->gpu, NVML_CLOCK_SM, &max_mhz) == NVML_OK)
+        nvml->max_sm_mhz = max_mhz;
     tsw_nvml_note(missing, "power", api->power != NULL ? api->power(nvml->gpu, &value) : none);
     tsw_nvml_note(missing, "temperature",
                   api->temperature != NULL ? api->temperature(nvml->gpu, NVML_SENSOR_GPU, &value)
@@ -132,10 +135,10 @@ void tsw_nvml_read(tsw_nvml_t *nvml, tsw_telemetry_t *telemetry_p)
     const nvml_api_t *api = &nvml->api;
     if (api->clock != NULL && api->clock(nvml->gpu, NVML_CLOCK_SM, &value) == NVML_OK)
         telemetry_p->sm_clock_mhz = value;
+    telemetry_p->read_ns = tsw_clock_now_ns(); /* the rest takes a while, and matters less */
     if (api->clock != NULL && api->clock(nvml->gpu, NVML_CLOCK_MEMORY, &value) == NVML_OK)
         telemetry_p->mem_clock_mhz = value;
-    if (api->max_clock != NULL && api->max_clock(nvml->gpu, NVML_CLOCK_SM, &value) == NVML_OK)
-        telemetry_p->max_sm_clock_mhz = value;
+    telemetry_p->max_sm_clock_mhz = nvml->max_sm_mhz;
     if (api->power != NULL && api->power(nvml->gpu, &value) == NVML_OK)
         telemetry_p->power_w = (float)value / 1000.0f;
     if (api->temperature != NULL && api->temperature(nvml->gpu, NVML_SENSOR_GPU, &value) == NVML_OK)

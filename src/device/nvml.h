@@ -17,7 +17,7 @@ void tsw_nvml_close(tsw_nvml_t *nvml); /* NULL is fine */
  * NULL: it cannot be opened, for the reason that gpu->unreadable gives. */
 tsw_nvml_t *tsw_nvml_attach(tsw_gpu_t *gpu);
 
-/* nvml NULL, or a value that cannot be read: zero. */
+/* nvml NULL, or a value that cannot be read: zero. What costs some ms each: see nvml_sampler.h. */
 void tsw_nvml_read(tsw_nvml_t *nvml, tsw_telemetry_t *telemetry_p);
 void tsw_nvml_health(tsw_nvml_t *nvml, tsw_health_t *health_p);
 

@@ -76,6 +76,7 @@ struct tsw_nvml {
     nvml_gpu_t instance;  /* what was asked for: the same, or a MIG instance of it */
     nvml_events_t events; /* of Xids; NULL: cannot be had */
     unsigned long long corrected, uncorrected; /* ECC errors so far */
+    uint32_t max_sm_mhz;                       /* never changes; 0: not known */
 };
 
 /* TSW_ERR_ENV: no library, or one that lacks what every version has. */

@@ -551,9 +551,13 @@ static tsw_status_t prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p, t
     return status;
 }
 
-static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
+/* No thread here: a stand-in is read at each call, so that equal runs see the same. */
+static void telemetry(tsw_device_t *dev, uint64_t from_ns, uint64_t to_ns,
+                      tsw_telemetry_t *telemetry_p)
 {
     const tsw_sim_t *sim = body(dev);
+    (void)from_ns;
+    (void)to_ns;
     if (sim->nvml != NULL) {
         tsw_nvml_read(sim->nvml, telemetry_p);
         telemetry_p->read_ns = sim->clock_ns;

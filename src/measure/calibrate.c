@@ -185,19 +185,22 @@ static tsw_status_t probe_clock(probe_t *probe, tsw_err_t *err)
     for (size_t i = 0; i < SHOTS; i++)
         launches[i] = reader_of(probe, 0, probe->from.bytes / 2);
     nanosleep(&(struct timespec){.tv_sec = (time_t)probe->idle_s}, NULL);
-    ops->telemetry(probe->dev, &telemetry);
+    const uint64_t start_ns = ops->now_ns(probe->dev);
+    ops->telemetry(probe->dev, start_ns, start_ns, &telemetry);
     if (telemetry.sm_clock_mhz > 0)
         probe->values->idle_mhz = telemetry.sm_clock_mhz;
-    const uint64_t start_ns = ops->now_ns(probe->dev);
     for (uint64_t now = start_ns;
          status == TSW_OK && count < RAMP_STEPS && now - start_ns < load_ns;) {
         status = shoot(probe, launches, 8, false, ns, err);
-        ops->telemetry(probe->dev, &telemetry);
         now = ops->now_ns(probe->dev);
+        const uint64_t last_ns = telemetry.read_ns;
+        ops->telemetry(probe->dev, now, now, &telemetry);
+        if (telemetry.read_ns == last_ns && last_ns != 0)
+            continue;
         at_ns[count] = (double)(now - start_ns);
         mhz[count++] = telemetry.sm_clock_mhz;
     }
-    if (status == TSW_OK)
+    if (status == TSW_OK && count > 0)
         tsw_series_ramp(at_ns, mhz, count, &probe->values->steady_mhz, &probe->values->ramp_ns);
     return status;
 }

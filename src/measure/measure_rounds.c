@@ -320,7 +320,8 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
         return status;
     tsw_telemetry_t telemetry;
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
-    measure->dev->ops->telemetry(measure->dev, &telemetry);
+    measure->dev->ops->telemetry(measure->dev, rounds->start_ns,
+                                 rounds->start_ns + rounds->duration_ns, &telemetry);
     tsw_measure_turn(measure, use);
     status = check_health(measure, rounds, err);
     if (status != TSW_OK) { /* the round tells why, and is the last one */

@@ -189,7 +189,7 @@ static void group_device(void)
     check(strncmp(gpu->uuid, "GPU-", 4) == 0 && gpu->sm_count > 0 && gpu->l2_bytes > 0,
           "the GPU is described");
     check(ops->canary(dev, &err) == TSW_OK, "the canary lives %s", err.text);
-    ops->telemetry(dev, &telemetry);
+    ops->telemetry(dev, 0, tsw_clock_now_ns(), &telemetry);
     printf("     %u MHz, memory %u MHz, %.0f W, %.0f C, reasons 0x%" PRIx64 "\n",
            telemetry.sm_clock_mhz, telemetry.mem_clock_mhz, (double)telemetry.power_w,
            (double)telemetry.temperature_celsius, telemetry.throttle_reasons);
@@ -707,8 +707,10 @@ static void group_cache(void)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
         compare_caches(copy, sizes[i] * MIB);
     uint64_t start_ns = tsw_clock_now_ns();
-    ops->telemetry(dev, &telemetry);
-    printf("     telemetry was read in %.0f us\n", (double)(tsw_clock_now_ns() - start_ns) / 1e3);
+    ops->telemetry(dev, start_ns, start_ns, &telemetry);
+    uint64_t end_ns = tsw_clock_now_ns();
+    printf("     telemetry of %.1f ms ago was told in %.1f us\n",
+           (double)(start_ns - telemetry.read_ns) / 1e6, (double)(end_ns - start_ns) / 1e3);
 }
 
 /* More launches than the driver queues, and kernels for which it makes room at first launch. */

@@ -10,8 +10,13 @@
  * supported MHZ.., permission yes|no, processes PID.. (besides the caller's own), corrected N,
  * uncorrected N (errors so far), xid N.. (once, each), mig PROFILE (UUID is that of an instance),
  * absent yes (no such GPU), gone yes (it is lost), stuck yes (a lock changes nothing),
+ * slow MS (each call takes so long, below 1000),
  * FUNCTION RESULT (what that function returns instead).
  * fake_nvml_old is a version that lacks what came late. */
 #ifndef TSW_TESTS_FAKE_NVML_H
 #define TSW_TESTS_FAKE_NVML_H
+
+/* Rises with every call of the thread that asks. */
+unsigned fake_nvml_calls(void);
+
 #endif

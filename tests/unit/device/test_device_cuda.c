@@ -95,7 +95,7 @@ static void test_gpu_is_described(void **state)
     assert_int_equal(gpu->driver_version, 13000);
     assert_string_equal(gpu->driver_text, "580.1.2");
     assert_string_equal(gpu->mode, "cuda");
-    dev->ops->telemetry(dev, &telemetry);
+    dev->ops->telemetry(dev, 0, 0, &telemetry);
     assert_int_equal(telemetry.sm_clock_mhz, 1500);
     assert_int_equal(telemetry.mem_clock_mhz, 2600);
     assert_true(telemetry.power_w == 412.5f);
@@ -599,31 +599,6 @@ static void test_a_bare_wave_launches_as_often_as_asked(void **state)
     check_balance();
 }
 
-static void test_the_state_of_the_gpu_is_read_while_a_wave_runs(void **state)
-{
-    (void)state;
-    tsw_device_t *dev = open_cuda();
-    tsw_memory_t out = memory_of(dev, 64);
-    tsw_kernel_t *kernel = load(dev, "fake_write");
-    tsw_launch_t launch = launch_of(kernel, &out);
-    tsw_shot_t shots[2] = {shot_of(&launch), shot_of(&launch)};
-    tsw_wave_plan_t plan = {.timeout_s = timeout_s};
-    tsw_telemetry_t telemetry;
-    uint64_t interval_ns[2];
-    size_t finished = 0;
-    tsw_err_t err = TSW_ERR_INIT;
-    uint64_t before_ns = dev->ops->now_ns(dev);
-    assert_int_equal(dev->ops->wave(dev, shots, 2, &plan, interval_ns, &finished, &err), TSW_OK);
-    uint64_t after_ns = dev->ops->now_ns(dev);
-    dev->ops->telemetry(dev, &telemetry);
-    assert_int_equal(telemetry.sm_clock_mhz, 1500);
-    assert_true(telemetry.read_ns >= before_ns && telemetry.read_ns <= after_ns);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
-}
-
 /* Shot 2 of four is bad; as a graph of two launches when it is to be. */
 static void check_wave_culprit(const char *entry, bool as_graph, double seconds, tsw_status_t want)
 {
@@ -717,7 +692,7 @@ static void test_telemetry_is_zero_without_nvml(void **state)
     setenv("TSW_LIBNVML", "/nowhere/libnvidia-ml.so.1", 1);
     tsw_device_t *dev = open_cuda();
     tsw_telemetry_t telemetry = {.sm_clock_mhz = 1};
-    dev->ops->telemetry(dev, &telemetry);
+    dev->ops->telemetry(dev, 0, UINT64_MAX, &telemetry);
     assert_int_equal(telemetry.sm_clock_mhz, 0);
     assert_string_equal(dev->ops->gpu(dev)->driver_text, "");
     tsw_device_close(dev);
@@ -775,7 +750,6 @@ int main(void)
         cmocka_unit_test_setup(test_modules_stay_for_the_next_cell, setup),
         cmocka_unit_test_setup(test_modules_do_not_pile_up, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
-        cmocka_unit_test_setup(test_the_state_of_the_gpu_is_read_while_a_wave_runs, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_no_driver_and_no_gpu_are_environment_errors, setup),

@@ -28,8 +28,11 @@ static bool is_scripted(void)
     return script.looks >= script.from && script.looks <= script.to;
 }
 
-static void telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
+static void telemetry(tsw_device_t *dev, uint64_t from_ns, uint64_t to_ns,
+                      tsw_telemetry_t *telemetry_p)
 {
+    (void)from_ns;
+    (void)to_ns;
     *telemetry_p = (tsw_telemetry_t){.sm_clock_mhz = is_scripted() ? script.sm_clock_mhz : 1980,
                                      .max_sm_clock_mhz = 1980,
                                      .throttle_reasons = is_scripted() ? script.reasons : 0,

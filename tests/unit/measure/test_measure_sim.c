@@ -355,8 +355,11 @@ static struct {
     uint32_t reading, first_off, last_off;
 } script;
 
-static void scripted_telemetry(tsw_device_t *dev, tsw_telemetry_t *telemetry_p)
+static void scripted_telemetry(tsw_device_t *dev, uint64_t from_ns, uint64_t to_ns,
+                               tsw_telemetry_t *telemetry_p)
 {
+    (void)from_ns;
+    (void)to_ns;
     bool off = script.reading >= script.first_off && script.reading <= script.last_off;
     script.reading++;
     *telemetry_p =
