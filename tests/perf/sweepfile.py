@@ -15,6 +15,8 @@ class Cell:
     def __init__(self, pack, variant, shape, row):
         self.pack, self.variant, self.shape = pack, variant, shape
         self.busy_ns = int(row["busy_ns"])
+        self.begin_ns = int(row["start_wall_ns"])
+        self.end_ns = self.begin_ns + int(row["wall_ns"])
         self.usage = {use: int(row[f"{use}_ns"]) for use in USES if f"{use}_ns" in row.dtype.names}
         self.pick_index = int(row["pick"]) if "pick" in row.dtype.names else -1
         self.outcomes = {}  # text: outcome
