@@ -79,6 +79,7 @@ typedef struct {
     bool lost;       /* sticky error or time-out: every further call could block, so none is made */
     uint32_t ticket; /* number of the last gate */
     uint32_t shots;  /* that waves were to run so far */
+    size_t led_by;   /* kernels that ran before the first shot of the last wave */
     uint64_t held, peak;
     tsw_cuda_block_t blocks[TSW_CUDA_BLOCKS];
     uint64_t block_turn;

@@ -264,9 +264,26 @@ static tsw_status_t trace_begin(tsw_device_t *dev, tsw_err_t *err)
     return status == TSW_OK ? tsw_cupti_begin(body(dev)->cupti, err) : status;
 }
 
-static tsw_status_t trace_end(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err)
+static tsw_status_t trace_end(tsw_device_t *dev, tsw_span_t **spans_p, size_t *count_p,
+                              tsw_err_t *err)
 {
-    return tsw_cupti_end(body(dev)->cupti, ns_p, count_p, err);
+    const size_t led_by = body(dev)->led_by;
+    tsw_span_t *spans = NULL;
+    size_t count = 0;
+    tsw_status_t status = tsw_cupti_end(body(dev)->cupti, &spans, &count, err);
+    if (status == TSW_OK && count < led_by)
+        status = tsw_err_set(err, TSW_ERR_DEVICE, "CUPTI saw %zu kernels, not even the first %zu",
+                             count, led_by);
+    if (status != TSW_OK) {
+        tsw_free(spans);
+        return status;
+    }
+    count -= led_by;
+    if (count > 0)
+        memmove(spans, spans + led_by, count * sizeof(*spans));
+    *spans_p = spans;
+    *count_p = count;
+    return TSW_OK;
 }
 
 static uint64_t now_ns(const tsw_device_t *dev)

@@ -89,8 +89,10 @@ static tsw_status_t queue_launches(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw
 static tsw_status_t queue_lead(queue_t *queue, tsw_err_t *err)
 {
     const tsw_shot_t *lead = queue->plan->lead;
+    queue->cuda->led_by = 0;
     if (lead == NULL)
         return TSW_OK;
+    queue->cuda->led_by = lead->repeat + (lead->graph == NULL ? 1u : 0u);
     tsw_status_t status = lead->graph == NULL ? queue_gate(queue, err) : TSW_OK;
     if (status == TSW_OK)
         status = queue_flush(queue->cuda, lead, err);

@@ -36,7 +36,7 @@ struct tsw_cupti {
     int (*flush)(uint32_t flag);
     int (*next)(uint8_t *buffer, size_t filled, uint8_t **record_p);
     bool is_registered;
-    uint64_t *ns;
+    tsw_span_t *spans;
     size_t count, capacity;
     bool failed; /* memory ran out */
 };
@@ -62,8 +62,8 @@ static void keep(tsw_cupti_t *cupti, const uint8_t *record)
     if (kernel.kind != KIND_KERNEL)
         return;
     memcpy(&kernel, record, sizeof(kernel));
-    if (TSW_GROW(cupti->ns, cupti->capacity, cupti->count))
-        cupti->ns[cupti->count++] = kernel.end_ns - kernel.start_ns;
+    if (TSW_GROW(cupti->spans, cupti->capacity, cupti->count))
+        cupti->spans[cupti->count++] = (tsw_span_t){kernel.start_ns, kernel.end_ns};
     else
         cupti->failed = true;
 }
@@ -137,7 +137,7 @@ void tsw_cupti_close(tsw_cupti_t *cupti)
     if (cupti == NULL)
         return;
     set_owner(NULL);
-    tsw_free(cupti->ns);
+    tsw_free(cupti->spans);
     /* Once registered it keeps our functions, so it stays as long as the process. */
     if (cupti->library != NULL && !cupti->is_registered)
         dlclose(cupti->library);
@@ -167,7 +167,15 @@ tsw_status_t tsw_cupti_begin(tsw_cupti_t *cupti, tsw_err_t *err)
     return status;
 }
 
-tsw_status_t tsw_cupti_end(tsw_cupti_t *cupti, uint64_t **ns_p, size_t *count_p, tsw_err_t *err)
+static int compare_spans(const void *a, const void *b)
+{
+    const uint64_t left = ((const tsw_span_t *)a)->start_ns;
+    const uint64_t right = ((const tsw_span_t *)b)->start_ns;
+    return (left > right) - (left < right);
+}
+
+tsw_status_t tsw_cupti_end(tsw_cupti_t *cupti, tsw_span_t **spans_p, size_t *count_p,
+                           tsw_err_t *err)
 {
     tsw_status_t status = check(cupti->flush(FLUSH_FORCED), "cuptiActivityFlushAll", err);
     tsw_status_t disabled =
@@ -179,9 +187,11 @@ tsw_status_t tsw_cupti_end(tsw_cupti_t *cupti, uint64_t **ns_p, size_t *count_p,
         status = tsw_err_nomem(err);
     if (status != TSW_OK)
         return status;
-    *ns_p = cupti->ns;
+    if (cupti->count > 0) /* its buffers may come in another order */
+        qsort(cupti->spans, cupti->count, sizeof(*cupti->spans), compare_spans);
+    *spans_p = cupti->spans;
     *count_p = cupti->count;
-    cupti->ns = NULL;
+    cupti->spans = NULL;
     cupti->count = cupti->capacity = 0;
     return TSW_OK;
 }

@@ -1,12 +1,9 @@
-/* CUPTI, opened at run time with our own prototypes: how long kernels took as the profiler's
- * hardware sees it. Private to device. */
+/* CUPTI, opened at run time with our own prototypes: when kernels ran as the profiler's hardware
+ * sees it. Private to device. */
 #ifndef TSW_DEVICE_CUPTI_H
 #define TSW_DEVICE_CUPTI_H
 
-#include "base/err.h"
-
-#include <stddef.h>
-#include <stdint.h>
+#include "device/device.h"
 
 typedef struct tsw_cupti tsw_cupti_t;
 
@@ -15,8 +12,10 @@ typedef struct tsw_cupti tsw_cupti_t;
 tsw_status_t tsw_cupti_open(tsw_cupti_t **cupti_p, tsw_err_t *err);
 void tsw_cupti_close(tsw_cupti_t *cupti); /* NULL is fine */
 /* Kernels that run between the two are seen; the caller has waited for the last. One at a time in a
- * process: its callbacks know no owner. *ns_p: how long each ran, heap. TSW_ERR_DEVICE. */
+ * process: its callbacks know no owner. *spans_p: of each, by their starts, heap. TSW_ERR_DEVICE.
+ */
 tsw_status_t tsw_cupti_begin(tsw_cupti_t *cupti, tsw_err_t *err);
-tsw_status_t tsw_cupti_end(tsw_cupti_t *cupti, uint64_t **ns_p, size_t *count_p, tsw_err_t *err);
+tsw_status_t tsw_cupti_end(tsw_cupti_t *cupti, tsw_span_t **spans_p, size_t *count_p,
+                           tsw_err_t *err);
 
 #endif

@@ -121,6 +121,11 @@ typedef struct {
     uint32_t per_round; /* shots; 0: all are of one */
 } tsw_wave_plan_t;
 
+/* When a kernel ran, on a clock of the device's. */
+typedef struct {
+    uint64_t start_ns, end_ns;
+} tsw_span_t;
+
 typedef struct tsw_device_ops {
     const char *name;
     void (*close)(tsw_device_t *dev);
@@ -193,11 +198,13 @@ typedef struct tsw_device_ops {
     /* Up to the last look, at most 250 ms ago; never waits. `now`: up to this moment, and waits for
      * that. What happened is told once. */
     void (*health)(tsw_device_t *dev, bool now, tsw_health_t *health_p);
-    /* CUPTI's word on how long kernels take: whether it can be had (TSW_ERR_ENV), and those of the
-     * waves in between, heap. It slows launches from the first trace_begin on. */
+    /* CUPTI's word on when kernels ran: whether it can be had (TSW_ERR_ENV), and the launches of
+     * all shots of the one wave in between, in their order, heap; not those of its lead. It slows
+     * launches from the first trace_begin on. */
     tsw_status_t (*trace_find)(tsw_device_t *dev, tsw_err_t *err);
     tsw_status_t (*trace_begin)(tsw_device_t *dev, tsw_err_t *err);
-    tsw_status_t (*trace_end)(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err);
+    tsw_status_t (*trace_end)(tsw_device_t *dev, tsw_span_t **spans_p, size_t *count_p,
+                              tsw_err_t *err);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
 } tsw_device_ops_t;

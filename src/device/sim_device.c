@@ -41,7 +41,7 @@ typedef struct {
     tsw_sim_place_t place;
     tsw_nvml_t *nvml; /* NULL, unless TSW_LIBNVML asks for one: a stand-in, for tests */
     bool is_traced;
-    uint64_t *traced_ns;
+    tsw_span_t *traced;
     size_t traced_count, traced_capacity;
     uint64_t clock_ns;
     uint32_t round;     /* of the newest wave */
@@ -123,7 +123,7 @@ static void sim_close(tsw_device_t *dev)
 {
     tsw_sim_t *sim = body(dev);
     tsw_nvml_close(sim->nvml);
-    tsw_free(sim->traced_ns);
+    tsw_free(sim->traced);
     tsw_sim_scenario_fini(&sim->scenario);
     tsw_free(sim);
 }
@@ -481,13 +481,15 @@ static void graph_free(tsw_device_t *dev, tsw_graph_t *graph)
     tsw_free(graph);
 }
 
-/* Between the events of a shot lies more than the kernel. */
+/* Between the events of a shot, which just ended, lies more than its kernels. */
 static tsw_status_t note_traced(tsw_sim_t *sim, uint32_t repeat, uint64_t ns, tsw_err_t *err)
 {
-    for (uint32_t i = 0; i < repeat; i++) {
-        if (!TSW_GROW(sim->traced_ns, sim->traced_capacity, sim->traced_count))
+    uint64_t start_ns = sim->clock_ns - repeat * ns;
+    for (uint32_t i = 0; i < repeat; i++, start_ns += ns) {
+        if (!TSW_GROW(sim->traced, sim->traced_capacity, sim->traced_count))
             return tsw_err_nomem(err);
-        sim->traced_ns[sim->traced_count++] = ns > 2 * EVENT_NS ? ns - EVENT_NS : ns;
+        sim->traced[sim->traced_count++] =
+            (tsw_span_t){start_ns, start_ns + (ns > 2 * EVENT_NS ? ns - EVENT_NS : ns)};
     }
     return TSW_OK;
 }
@@ -592,16 +594,17 @@ static tsw_status_t trace_begin(tsw_device_t *dev, tsw_err_t *err)
     return usable(body(dev), err);
 }
 
-static tsw_status_t trace_end(tsw_device_t *dev, uint64_t **ns_p, size_t *count_p, tsw_err_t *err)
+static tsw_status_t trace_end(tsw_device_t *dev, tsw_span_t **spans_p, size_t *count_p,
+                              tsw_err_t *err)
 {
     tsw_sim_t *sim = body(dev);
     tsw_status_t status = usable(sim, err);
     sim->is_traced = false;
     if (status != TSW_OK)
         return status;
-    *ns_p = sim->traced_ns;
+    *spans_p = sim->traced;
     *count_p = sim->traced_count;
-    sim->traced_ns = NULL;
+    sim->traced = NULL;
     sim->traced_count = sim->traced_capacity = 0;
     return TSW_OK;
 }

@@ -6,6 +6,7 @@
 #include "device/device.h"
 #include "measure/watch.h"
 #include "pack/job.h"
+#include "record/timer_check.h"
 
 typedef struct tsw_measure tsw_measure_t; /* the cell in hand */
 
@@ -53,8 +54,8 @@ typedef struct {
     /* The device is busy and the host is not: false when there is nothing to do for it. It may
      * load kernels. NULL: there never is. */
     bool (*idle)(void *user);
-    /* Medians of a launch by our timer and by CUPTI's; only for tsw_measure_check_timer. */
-    void (*timer)(void *user, uint32_t index, double own_ns, double cupti_ns);
+    /* Only for tsw_measure_check_timer. */
+    void (*timer)(void *user, const tsw_timer_check_t *check);
 } tsw_measure_sink_t;
 
 /* TSW_ERR_DEVICE_MEMORY when the buffers do not fit; TSW_ERR_INPUT or TSW_ERR_OVERFLOW when an

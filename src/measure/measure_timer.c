@@ -1,69 +1,98 @@
-/* Our timer against CUPTI's. After all rounds: CUPTI slows every launch of the process from then
- * on. */
+/* Our timer against CUPTI's, on the same launches: whatever the clock does, both see it. After all
+ * rounds: CUPTI slows every launch of the process from then on. */
 #include "base/mem.h"
 #include "measure/measure_cell.h"
 #include "stats/stats.h"
 
-#define LAUNCHES 31
+#define INTERVALS 31
+
+/* Of an interval: more would not fit behind one gate. */
+static const uint32_t most_launches = 64;
+/* In the queue at a time: CUPTI puts commands of its own between ours. */
+static const uint32_t most_commands = 250, commands_of_shot = 5;
 
 typedef struct {
-    tsw_shot_t lead, shots[LAUNCHES];
-    uint64_t interval_ns[LAUNCHES];
-    double ns[LAUNCHES];
+    tsw_shot_t lead, shots[INTERVALS];
+    uint64_t interval_ns[INTERVALS];
+    double own_ns[INTERVALS], cupti_ns[INTERVALS], off_ns[INTERVALS]; /* of a launch */
+    size_t count;                                                     /* intervals so far */
 } check_t;
 
-static tsw_status_t fire(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                         tsw_measure_interval_t interval, bool is_led, check_t *check,
-                         tsw_err_t *err)
+/* Launches one by one: a graph is handed over as a whole, and under CUPTI too late. All wait behind
+ * a gate, so that the host's pace is in no interval. */
+static tsw_status_t fire(tsw_measure_t *measure, tsw_measure_entry_t *entry, uint32_t launches,
+                         size_t count, check_t *check, tsw_err_t *err)
 {
-    tsw_wave_plan_t plan = {.lead = is_led ? &check->lead : NULL,
-                            .timeout_s = measure->cell.policy.launch_timeout_s + 1,
-                            .per_round = 1};
+    const tsw_wave_plan_t plan = {.lead = &check->lead,
+                                  .timeout_s = measure->cell.policy.launch_timeout_s + 1,
+                                  .per_round = 1};
     size_t finished = 0;
-    tsw_status_t status = TSW_OK;
-    if (is_led)
-        status = tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL, interval, &check->lead, err);
-    for (size_t i = 0; i < LAUNCHES && status == TSW_OK; i++)
-        status =
-            tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL, interval, &check->shots[i], err);
+    tsw_status_t status = tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL,
+                                           (tsw_measure_interval_t){1, false}, &check->lead, err);
+    for (size_t i = 0; i < count && status == TSW_OK; i++)
+        status = tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL,
+                                  (tsw_measure_interval_t){launches, false}, &check->shots[i], err);
     if (status == TSW_OK)
-        status = measure->dev->ops->wave(measure->dev, check->shots, LAUNCHES, &plan,
+        status = measure->dev->ops->wave(measure->dev, check->shots, count, &plan,
                                          check->interval_ns, &finished, err);
     return status;
 }
 
-static tsw_status_t own_time(tsw_measure_t *measure, tsw_measure_entry_t *entry, check_t *check,
-                             double *ns_p, tsw_err_t *err)
+/* From the start of its first kernel to the end of its last, with the gaps in between, which our
+ * events see too. */
+static void pair(const tsw_span_t *spans, uint32_t launches, size_t count, check_t *check)
 {
-    tsw_status_t status = fire(measure, entry, entry->interval, true, check, err);
-    for (size_t i = 0; i < LAUNCHES && status == TSW_OK; i++)
-        check->ns[i] = (double)check->interval_ns[i] / entry->interval.launches;
+    for (size_t i = 0; i < count; i++, spans += launches, check->count++) {
+        const uint64_t traced_ns = spans[launches - 1].end_ns - spans[0].start_ns;
+        const double own_ns = (double)check->interval_ns[i] / launches;
+        const double cupti_ns = (double)traced_ns / launches;
+        check->own_ns[check->count] = own_ns;
+        check->cupti_ns[check->count] = cupti_ns;
+        check->off_ns[check->count] = own_ns - cupti_ns;
+    }
+}
+
+static tsw_status_t trace(tsw_measure_t *measure, tsw_measure_entry_t *entry, uint32_t launches,
+                          size_t count, check_t *check, tsw_err_t *err)
+{
+    const tsw_device_ops_t *ops = measure->dev->ops;
+    tsw_span_t *spans = NULL;
+    size_t seen = 0;
+    tsw_status_t status = ops->trace_begin(measure->dev, err);
     if (status == TSW_OK)
-        *ns_p = tsw_stats_median(check->ns, LAUNCHES);
+        status = fire(measure, entry, launches, count, check, err);
+    if (status == TSW_OK)
+        status = ops->trace_end(measure->dev, &spans, &seen, err);
+    if (status == TSW_OK && seen != count * launches)
+        status = tsw_err_set(err, TSW_ERR_DEVICE, "CUPTI saw %zu kernels instead of %zu", seen,
+                             count * launches);
+    if (status == TSW_OK)
+        pair(spans, launches, count, check);
+    tsw_free(spans);
     return status;
 }
 
-/* One by one, since that is what CUPTI sees best. */
-static tsw_status_t traced_time(tsw_measure_t *measure, tsw_measure_entry_t *entry, check_t *check,
-                                double *ns_p, tsw_err_t *err)
+static tsw_status_t check_entry(tsw_measure_t *measure, tsw_measure_entry_t *entry, check_t *check,
+                                tsw_err_t *err)
 {
-    const tsw_device_ops_t *ops = measure->dev->ops;
-    uint64_t *ns = NULL;
-    size_t count = 0;
-    tsw_status_t status = ops->trace_begin(measure->dev, err);
-    if (status == TSW_OK)
-        status = fire(measure, entry, (tsw_measure_interval_t){1, false}, false, check, err);
-    if (status == TSW_OK)
-        status = ops->trace_end(measure->dev, &ns, &count, err);
-    if (status == TSW_OK && count != LAUNCHES)
-        status = tsw_err_set(err, TSW_ERR_DEVICE, "CUPTI saw %zu kernels instead of %d", count,
-                             LAUNCHES);
-    for (size_t i = 0; i < LAUNCHES && status == TSW_OK; i++)
-        check->ns[i] = (double)ns[i];
-    if (status == TSW_OK)
-        *ns_p = tsw_stats_median(check->ns, LAUNCHES);
-    tsw_free(ns);
-    return status;
+    const uint32_t whole = entry->interval.launches;
+    const uint32_t launches = whole < most_launches ? whole : most_launches;
+    const size_t most = most_commands / (commands_of_shot + launches);
+    tsw_status_t status = TSW_OK;
+    check->count = 0;
+    while (status == TSW_OK && check->count < INTERVALS) {
+        const size_t left = INTERVALS - check->count;
+        status = trace(measure, entry, launches, left < most ? left : most, check, err);
+    }
+    if (status != TSW_OK)
+        return status;
+    const tsw_timer_check_t result = {.config_index = entry->index,
+                                      .launches = launches,
+                                      .own_ns = tsw_stats_median(check->own_ns, INTERVALS),
+                                      .cupti_ns = tsw_stats_median(check->cupti_ns, INTERVALS),
+                                      .off_ns = tsw_stats_median(check->off_ns, INTERVALS)};
+    measure->sink.timer(measure->sink.user, &result);
+    return TSW_OK;
 }
 
 static bool is_final(const tsw_measure_t *measure, const tsw_measure_entry_t *entry)
@@ -78,17 +107,9 @@ tsw_status_t tsw_measure_check_timer(tsw_measure_t *measure, tsw_err_t *err)
     check_t *check = tsw_calloc(1, sizeof(*check));
     if (check == NULL)
         return tsw_err_nomem(err);
-    for (size_t i = 0; i < measure->entry_count && status == TSW_OK; i++) {
-        tsw_measure_entry_t *entry = &measure->entries[i];
-        double own_ns = 0, cupti_ns = 0;
-        if (!is_final(measure, entry))
-            continue;
-        status = own_time(measure, entry, check, &own_ns, err);
-        if (status == TSW_OK)
-            status = traced_time(measure, entry, check, &cupti_ns, err);
-        if (status == TSW_OK)
-            measure->sink.timer(measure->sink.user, entry->index, own_ns, cupti_ns);
-    }
+    for (size_t i = 0; i < measure->entry_count && status == TSW_OK; i++)
+        if (is_final(measure, &measure->entries[i]))
+            status = check_entry(measure, &measure->entries[i], check, err);
     if (status != TSW_OK)
         tsw_err_wrap(err, "check of the timer");
     tsw_free(check);

@@ -10,7 +10,9 @@
 
 typedef struct {
     uint32_t config_index;
+    uint32_t launches;       /* in each interval */
     double own_ns, cupti_ns; /* medians of a launch */
+    double off_ns;           /* median of our time less CUPTI's, of the same launches */
 } tsw_timer_check_t;
 
 typedef struct {

@@ -243,8 +243,10 @@ void tsw_msg_init_fini(tsw_msg_init_t *msg)
 void tsw_put_timer_check(tsw_buf_t *out, const tsw_timer_check_t *check)
 {
     tsw_put_u32(out, check->config_index);
+    tsw_put_u32(out, check->launches);
     tsw_put_f64(out, check->own_ns);
     tsw_put_f64(out, check->cupti_ns);
+    tsw_put_f64(out, check->off_ns);
 }
 
 tsw_status_t tsw_get_timer_check(const void *body, size_t size, tsw_timer_check_t *check_p,
@@ -252,8 +254,10 @@ tsw_status_t tsw_get_timer_check(const void *body, size_t size, tsw_timer_check_
 {
     tsw_reader_t in = tsw_reader(body, size);
     check_p->config_index = tsw_get_u32(&in);
+    check_p->launches = tsw_get_u32(&in);
     check_p->own_ns = tsw_get_f64(&in);
     check_p->cupti_ns = tsw_get_f64(&in);
+    check_p->off_ns = tsw_get_f64(&in);
     return tsw_msg_done(&in, "timer", err);
 }
 

@@ -113,11 +113,10 @@ static bool work_ahead(void *user)
            tsw_ahead_work(&worker->ahead, worker->fd, &worker->in, worker->job, worker->dev);
 }
 
-static void tell_timer(void *user, uint32_t index, double own_ns, double cupti_ns)
+static void tell_timer(void *user, const tsw_timer_check_t *check)
 {
     worker_t *worker = user;
-    tsw_timer_check_t check = {.config_index = index, .own_ns = own_ns, .cupti_ns = cupti_ns};
-    tsw_put_timer_check(&worker->out, &check);
+    tsw_put_timer_check(&worker->out, check);
     say(worker, TSW_CHILD_TIMER);
 }
 

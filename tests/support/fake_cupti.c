@@ -1,6 +1,6 @@
 /* CUPTI without a GPU, as a shared library for TSW_LIBCUPTI: an enabled activity sees, at the next
- * flush, what TSW_FAKE_CUPTI says: words "NS" are kernels that took so long, "memset" something
- * else. "refuse" in front makes enabling fail. */
+ * flush, what TSW_FAKE_CUPTI says: words "NS" are kernels that took so long, one after the other,
+ * "memset" is something else. "refuse" in front makes enabling fail. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,8 +52,10 @@ int cuptiActivityDisable(int kind)
 
 static void put_record(uint8_t *record, const char *word)
 {
+    static uint64_t now_ns = 1000;
     uint32_t kind = strncmp(word, "memset", 6) == 0 ? MEMSET : KERNEL;
-    uint64_t start_ns = 1000, end_ns = 1000 + strtoull(word, NULL, 10);
+    uint64_t start_ns = now_ns, end_ns = now_ns + strtoull(word, NULL, 10);
+    now_ns = end_ns;
     memset(record, 0, RECORD_SIZE);
     memcpy(record, &kind, sizeof(kind));
     memcpy(record + 16, &start_ns, sizeof(start_ns));
