@@ -4,6 +4,8 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_signals.h"
+#include "cli/cli_timer.h"
 #include "store/store.h"
 #include "table/table.h"
 
@@ -65,11 +67,31 @@ static tsw_status_t check_one(const char *path, size_t *faults_p, tsw_err_t *err
     return status;
 }
 
-static tsw_status_t check(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
+typedef struct {
+    bool timer;
+    tsw_timer_args_t how; /* with timer */
+} check_args_t;
+
+/* Of each run in turn. */
+static tsw_status_t check_timers(const tsw_words_t *words, const tsw_timer_args_t *how, int *exit_p,
+                                 tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
+    size_t off = 0;
+    tsw_cli_catch_signals();
+    for (size_t i = 0; status == TSW_OK && i < words->count; i++)
+        status = tsw_cli_timer_check(words->items[i], how, &off, err);
+    *exit_p = off > 0 ? TSW_EXIT_UNUSABLE : TSW_EXIT_DONE;
+    return status;
+}
+
+static tsw_status_t check(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
+{
+    const check_args_t *args = user;
+    tsw_status_t status = TSW_OK;
     size_t faults = 0;
-    (void)user;
+    if (args->timer)
+        return check_timers(words, &args->how, exit_p, err);
     for (size_t i = 0; status == TSW_OK && i < words->count; i++)
         status = check_one(words->items[i], &faults, err);
     *exit_p = faults > 0 ? TSW_EXIT_USAGE : TSW_EXIT_DONE;
@@ -78,13 +100,34 @@ static tsw_status_t check(const tsw_words_t *words, void *user, int *exit_p, tsw
 
 int tsw_cli_check(int argc, char **argv)
 {
+    check_args_t args = {.how = {.device = "auto"}};
+    const tsw_option_t options[] = {
+        {"timer", 0, NULL, TSW_OPTION_FLAG, &args.timer,
+         "Instead: time winner and baseline of up to 16 cells of each RUN once more, with CUPTI "
+         "watching; writes RUN/timer.json; exit code 1 when one is off by more than 2 % and 0.5 "
+         "us, 3 without CUPTI (default: off)",
+         NULL},
+        {"device", 'd', "D", TSW_OPTION_TEXT, &args.how.device,
+         "For --timer: auto, cuda or sim:NAME (default: auto)", NULL},
+        {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.how.toolchain,
+         "For --timer: folder with bin/ lib/ include/ of CUDA 13.3 or later (default: looked for)",
+         NULL},
+        {"cache", 'c', "DIR", TSW_OPTION_TEXT, &args.how.cache_dir,
+         "For --timer: folder of compiled kernels (default: TSW_CACHE, or tilesweep in the user's "
+         "cache)",
+         NULL},
+        {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.how.kernels,
+         "For --timer: where the packs of the run are (default: the shipped ones)", NULL},
+    };
     const tsw_cli_spec_t spec = {
         .command = "check",
         .usage = "RUN|SWEEP.h5|TABLE.json...",
         .summary = "Validates run folders, sweep files and tables: a line per fault. Exit code 2 "
                    "when there is one.",
+        .options = options,
+        .option_count = sizeof(options) / sizeof(options[0]),
         .min_words = 1,
         .max_words = SIZE_MAX,
     };
-    return tsw_cli_main(&spec, argc, argv, check, NULL);
+    return tsw_cli_main(&spec, argc, argv, check, &args);
 }
