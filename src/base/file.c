@@ -253,6 +253,12 @@ bool tsw_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
+bool tsw_path_is_taken(const char *path)
+{
+    struct stat info;
+    return lstat(path, &info) == 0;
+}
+
 bool tsw_path_is_dir(const char *path)
 {
     struct stat info;

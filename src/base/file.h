@@ -40,6 +40,7 @@ tsw_status_t tsw_dir_list(const char *path, tsw_names_t *names_p, tsw_err_t *err
 void tsw_names_fini(tsw_names_t *names);
 
 bool tsw_path_exists(const char *path);
+bool tsw_path_is_taken(const char *path); /* something has that name, be it a link to nothing */
 bool tsw_path_is_dir(const char *path);
 bool tsw_path_is_file(const char *path); /* a regular one, also behind links */
 /* "a" and "b" to "a/b"; heap, tsw_free; NULL when out of memory. */

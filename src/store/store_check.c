@@ -247,7 +247,9 @@ static tsw_status_t check_file(check_t *check, const char *path, bool sweep, tsw
     tsw_run_meta_t meta = {0};
     tsw_tables_t tables = {0};
     tsw_err_t why = TSW_ERR_INIT;
-    tsw_status_t status = tsw_tables_read(path, &meta, &tables, &why);
+    tsw_status_t status = sweep ? TSW_OK : tsw_folder_expect_file(path, &why);
+    if (status == TSW_OK)
+        status = tsw_tables_read(path, &meta, &tables, &why);
     if (status == TSW_ERR_CORRUPT || status == TSW_ERR_VERSION) {
         tsw_buf_printf(check->report, "%s\n", why.text);
         check->faults++;

@@ -65,6 +65,13 @@ tsw_status_t tsw_folder_segments(const char *run_dir, tsw_names_t *paths_p, tsw_
     return status;
 }
 
+tsw_status_t tsw_folder_expect_file(const char *path, tsw_err_t *err)
+{
+    if (tsw_path_is_file(path) || !tsw_path_is_taken(path))
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_CORRUPT, "%s: not a file", path);
+}
+
 tsw_status_t tsw_dataset_move_cells(tsw_dataset_t *into, tsw_dataset_t *from, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
@@ -87,7 +94,9 @@ static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool f
                                 tsw_err_t *err)
 {
     tsw_dataset_t segment = {0};
-    tsw_status_t status = tsw_store_read_file(path, &segment, err);
+    tsw_status_t status = tsw_folder_expect_file(path, err);
+    if (status == TSW_OK)
+        status = tsw_store_read_file(path, &segment, err);
     if (status != TSW_OK)
         return status;
     if (first || segment.meta.edition > dataset->meta.edition) {

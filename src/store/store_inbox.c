@@ -12,8 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* "aNNNN-rNNNN/NNNNNN.h5" and nothing that leads elsewhere. */
-static bool is_name(const char *name)
+bool tsw_segment_is_name(const char *name)
 {
     unsigned attempt = 0, rank = 0, number = 0;
     char again[TSW_SEGMENT_NAME_SIZE];
@@ -92,7 +91,7 @@ static tsw_status_t take(const char *tmp, const char *path, const tsw_piece_t *p
 tsw_status_t tsw_store_take_piece(const char *run_dir, const tsw_piece_t *piece, uint64_t *next_p,
                                   tsw_err_t *err)
 {
-    if (!is_name(piece->name) || piece->count == 0 || piece->offset > piece->size ||
+    if (!tsw_segment_is_name(piece->name) || piece->count == 0 || piece->offset > piece->size ||
         piece->count > piece->size - piece->offset)
         return tsw_err_set(err, TSW_ERR_CORRUPT, "\"%.60s\": no piece of a segment", piece->name);
     if (!tsw_key_equal(tsw_key_of(piece->bytes, piece->count), piece->key)) {

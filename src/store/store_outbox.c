@@ -101,7 +101,11 @@ tsw_status_t tsw_outbox_add_leftovers(tsw_outbox_t *outbox, tsw_err_t *err)
     tsw_status_t status = tsw_folder_segments(outbox->dir, &paths, err);
     for (size_t i = 0; status == TSW_OK && i < paths.count; i++) {
         const char *name = strstr(paths.names[i] + strlen(outbox->dir), "/parts/");
-        status = add_name(outbox, name + strlen("/parts/"), err);
+        name += strlen("/parts/");
+        if (tsw_segment_is_name(name))
+            status = add_name(outbox, name, err);
+        else
+            tsw_log(TSW_LOG_WARN, "%s stays where it is: no name of a segment", paths.names[i]);
     }
     tsw_names_fini(&paths);
     return status;
@@ -130,8 +134,9 @@ static bool read_first(tsw_outbox_t *outbox)
     tsw_err_t err = TSW_ERR_INIT;
     const char *name = outbox->names[outbox->first].text;
     char *path = path_of(outbox, name);
-    tsw_status_t status =
-        path != NULL ? tsw_file_read(path, &outbox->file, &err) : tsw_err_nomem(&err);
+    tsw_status_t status = path != NULL ? tsw_folder_expect_file(path, &err) : tsw_err_nomem(&err);
+    if (status == TSW_OK)
+        status = tsw_file_read(path, &outbox->file, &err);
     if (status == TSW_OK)
         status = tsw_seal_check(outbox->file.data, outbox->file.size, &err);
     if (status != TSW_OK)

@@ -25,6 +25,9 @@ typedef struct {
     tsw_key_t key; /* of these bytes */
 } tsw_piece_t;
 
+/* "aNNNN-rNNNN/NNNNNN.h5" and nothing that leads elsewhere. */
+bool tsw_segment_is_name(const char *name);
+
 /* ---- the side that receives ---- */
 
 /* Takes one piece. *next_p: the offset of the piece that is wanted next, the size when the file is
@@ -43,7 +46,8 @@ tsw_status_t tsw_outbox_open(const char *dir, tsw_outbox_t **outbox_p, tsw_err_t
 /* Leaves the files that were not sent where they are, and removes folders that are empty. NULL is
  * fine. */
 void tsw_outbox_close(tsw_outbox_t *outbox);
-/* Queues a segment, and all that earlier attempts left in the folder. */
+/* Queues a segment, and all that earlier attempts left in the folder: strangers there are named in
+ * the log and left. */
 tsw_status_t tsw_outbox_add(tsw_outbox_t *outbox, uint32_t attempt, int rank, uint32_t number,
                             tsw_err_t *err);
 tsw_status_t tsw_outbox_add_leftovers(tsw_outbox_t *outbox, tsw_err_t *err);

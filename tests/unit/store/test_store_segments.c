@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -217,6 +218,29 @@ static void test_torn_segments_are_named_and_tmp_files_ignored(void **state)
     tsw_free(skipped);
 }
 
+/* What would block for ever, or fail, when it is read. */
+static void test_what_is_no_file_is_named_and_skipped(void **state)
+{
+    (void)state;
+    tsw_segments_t *segments = open_rank(1, 0);
+    seal_cell(segments, 0);
+    assert_int_equal(tsw_segments_close(segments, NULL), TSW_OK);
+    assert_int_equal(mkfifo(tsw_temp_path("run/parts/a0001-r0000/pipe.h5"), 0600), 0);
+    assert_int_equal(symlink("nowhere", tsw_temp_path("run/parts/a0001-r0000/link.h5")), 0);
+    assert_int_equal(tsw_dir_make(tsw_temp_path("run/parts/a0001-r0000/dir.h5"), NULL), TSW_OK);
+    char *skipped = NULL;
+    assert_int_equal(count_cells(&skipped), 1);
+    assert_non_null(strstr(skipped, "pipe.h5: not a file\n"));
+    assert_non_null(strstr(skipped, "link.h5: not a file\n"));
+    assert_non_null(strstr(skipped, "dir.h5: not a file\n"));
+    tsw_free(skipped);
+    tsw_buf_t report = TSW_BUF_INIT;
+    size_t faults = 0;
+    assert_int_equal(tsw_store_check(tsw_temp_path("run"), &faults, &report, NULL), TSW_OK);
+    assert_int_equal(faults, 3);
+    tsw_buf_fini(&report);
+}
+
 static void test_segments_of_another_toolchain_are_refused(void **state)
 {
     (void)state;
@@ -339,6 +363,7 @@ int main(void)
         IN_FRESH_DIR(test_compaction_that_fails_loses_nothing),
         IN_FRESH_DIR(test_a_killed_writer_leaves_whole_segments),
         IN_FRESH_DIR(test_torn_segments_are_named_and_tmp_files_ignored),
+        IN_FRESH_DIR(test_what_is_no_file_is_named_and_skipped),
         IN_FRESH_DIR(test_segments_of_another_toolchain_are_refused),
         IN_FRESH_DIR(test_folders_without_segments),
         IN_FRESH_DIR(test_attempts_are_numbered_once),

@@ -228,7 +228,8 @@ static void test_receipts_when_for_nothing_then_refused(void **state)
     tsw_buf_fini(&bytes);
 }
 
-/* Of all attempts and ranks; what is torn stays where it is and holds up nothing. */
+/* Of all attempts and ranks; what is torn, or no segment's name, stays where it is and holds up
+ * nothing. */
 static void test_leftovers_are_sent_but_for_torn_ones(void **state)
 {
     world_t *world = *state;
@@ -239,6 +240,7 @@ static void test_leftovers_are_sent_but_for_torn_ones(void **state)
         write_sealed(world->near, names[i], 2000 + i);
     snprintf(torn, sizeof(torn), "%s/parts/%s", world->near, names[1]);
     assert_int_equal(truncate(torn, 1500), 0);
+    write_sealed(world->near, "a0001-r0003/copy of 1.h5", 2000);
     assert_int_equal(tsw_outbox_add_leftovers(world->outbox, NULL), TSW_OK);
     send_one(world);
     send_one(world);
@@ -247,6 +249,7 @@ static void test_leftovers_are_sent_but_for_torn_ones(void **state)
     assert_true(tsw_outbox_is_empty(world->outbox));
     assert_true(is_there(world->far, names[0]) && is_there(world->far, names[2]));
     assert_true(is_there(world->near, names[1]) && !is_there(world->far, names[1]));
+    assert_true(is_there(world->near, "a0001-r0003/copy of 1.h5"));
 }
 
 static void test_pieces_when_senseless_then_refused(void **state)
