@@ -176,7 +176,7 @@ tsw_status_t tsw_roof_read(const char *path, tsw_calibration_t *calibration_p, t
     tsw_status_t status = tsw_file_read(path, &text, err);
     json_t *root = NULL;
     if (status == TSW_OK) {
-        root = json_loadb((const char *)text.data, text.size, JSON_REJECT_DUPLICATES, &where);
+        root = json_loadb(tsw_buf_text(&text), text.size, JSON_REJECT_DUPLICATES, &where);
         status = root != NULL ? take(root, path, calibration_p, err)
                               : tsw_err_set(err, TSW_ERR_CORRUPT, "%s:%d:%d: %s", path, where.line,
                                             where.column, where.text);

@@ -147,7 +147,7 @@ static tsw_status_t parse(const char *path, const tsw_buf_t *text, tsw_run_state
 {
     json_error_t where;
     json_set_alloc_funcs(tsw_malloc, tsw_free);
-    json_t *root = json_loadb((const char *)text->data, text->size, 0, &where);
+    json_t *root = json_loadb(tsw_buf_text(text), text->size, 0, &where);
     tsw_status_t status = TSW_OK;
     if (root == NULL)
         status = tsw_err_set(err, TSW_ERR_CORRUPT, "%s:%d: torn, or no status of a run: %s", path,

@@ -6,6 +6,7 @@
 #include "tsw_version.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,6 +81,7 @@ int main(int argc, char **argv)
 {
     if (!tsw_process_open_standard())
         return TSW_EXIT_ENV;
+    signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
     int code = dispatch(argc, argv);
     errno = 0;
     const bool lost = fflush(stdout) != 0 || ferror(stdout);

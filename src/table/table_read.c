@@ -296,7 +296,7 @@ tsw_status_t tsw_table_read(const void *bytes, size_t size, tsw_table_t *table_p
 {
     json_set_alloc_funcs(tsw_malloc, tsw_free);
     json_error_t fault = {.line = 0};
-    json_t *top = json_loadb(bytes, size, JSON_REJECT_DUPLICATES, &fault);
+    json_t *top = json_loadb(size > 0 ? bytes : "", size, JSON_REJECT_DUPLICATES, &fault);
     if (top == NULL)
         return parse_failed(&fault, err);
     reader_t r = {.text = bytes, .size = size, .err = err};
