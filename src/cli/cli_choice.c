@@ -96,6 +96,15 @@ static bool knows_roof(const tsw_group_t *group)
     return false;
 }
 
+/* Whether winners are those of the energy. */
+static bool is_by_energy(const tsw_group_t *group)
+{
+    for (size_t i = 0; i < group->cell_count; i++)
+        if (!isnan(group->cells[i]->configs[group->cells[i]->winner].joules))
+            return true;
+    return false;
+}
+
 /* A shape that no chosen config can do has a row all the same. */
 static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t index)
 {
@@ -117,6 +126,10 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
     tsw_grid_text(grid, ratio_interval);
     tsw_grid_number(grid, cell->tie_count);
     tsw_grid_number(grid, 100 * group->choice_regret[index]);
+    if (is_by_energy(group)) {
+        tsw_grid_number(grid, config != NULL ? config->joules : (double)NAN);
+        tsw_grid_number(grid, config != NULL ? config->watts : (double)NAN);
+    }
     if (knows_roof(group))
         tsw_grid_number(grid, config != NULL && cell->roof_ns > 0
                                   ? cell->roof_ns / config->time_ns.median
@@ -150,15 +163,21 @@ static row_t *order_of_cells(const tsw_group_t *group)
 
 static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err_t *err)
 {
-    static const tsw_column_t columns[] = {
+    tsw_column_t columns[12] = {
         {"shape", false, 0, false},    {"variant", false, 0, false},
         {"use", true, 0, false},       {"median", false, 0, false},
         {"interval", false, 0, false}, {"x baseline", true, 3, false},
         {"interval", false, 0, false}, {"ties", true, 0, false},
-        {"regret %", true, 2, false},  {"x roof", true, 3, false},
+        {"regret %", true, 2, false},
     };
-    const size_t all = sizeof(columns) / sizeof(columns[0]);
-    tsw_grid_t grid = tsw_grid(columns, knows_roof(group) ? all : all - 1);
+    size_t count = 9;
+    if (is_by_energy(group)) {
+        columns[count++] = (tsw_column_t){"J", true, 6, false};
+        columns[count++] = (tsw_column_t){"W", true, 1, false};
+    }
+    if (knows_roof(group))
+        columns[count++] = (tsw_column_t){"x roof", true, 3, false};
+    tsw_grid_t grid = tsw_grid(columns, count);
     row_t *rows = order_of_cells(group);
     tsw_status_t status = rows != NULL ? TSW_OK : tsw_err_nomem(err);
     for (size_t i = 0; status == TSW_OK && i < group->cell_count && i < ROWS_MAX; i++)
@@ -234,9 +253,10 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
                                 const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
     char arch[16];
-    tsw_buf_printf(out, "\n%s%s%s on %s%s: %zu of %zu configs for %zu shape%s\n", group->pack,
+    tsw_buf_printf(out, "\n%s%s%s on %s%s%s: %zu of %zu configs for %zu shape%s\n", group->pack,
                    group->variant != NULL ? " " : "", group->variant != NULL ? group->variant : "",
-                   tsw_arch_format(group->arch, arch), mode_word(dataset), group->selected_count,
+                   tsw_arch_format(group->arch, arch), mode_word(dataset),
+                   is_by_energy(group) ? ", by energy" : "", group->selected_count,
                    group->candidate_count, group->cell_count, group->cell_count == 1 ? "" : "s");
     tsw_buf_append_text(out, "  regret, mean and worst:");
     print_regret(" these", group->mean_regret, group->worst_regret, out);

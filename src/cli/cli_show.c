@@ -59,18 +59,38 @@ static double or_nan(bool known, double value)
 }
 
 static const tsw_column_t columns[] = {
-    {"pack", false, 0, false},       {"arch", false, 0, false},     {"variant", false, 0, false},
-    {"shape", false, 0, false},      {"config", false, 0, false},   {"outcome", false, 0, false},
-    {"fate", false, 0, false},       {"mode", false, 0, true},      {"samples", true, 0, false},
-    {"median_ns", true, 0, false},   {"low_ns", true, 0, false},    {"high_ns", true, 0, false},
-    {"mean_ns", true, 0, true},      {"std_ns", true, 0, true},     {"x_baseline", true, 3, false},
-    {"x_roof", true, 3, false},      {"regret", true, 4, false},    {"tie", true, 0, true},
-    {"estimate", true, 0, true},     {"registers", true, 0, false}, {"spill_bytes", true, 0, false},
-    {"shared_bytes", true, 0, true}, {"cluster", true, 0, true},    {"compile_ms", true, 0, true},
-    {"gpu", false, 0, true},         {"node", false, 0, true},      {"rank", true, 0, true},
-    {"unstable", false, 0, true},    {"detail", false, 0, false},
+    {"pack", false, 0, false},         {"arch", false, 0, false},
+    {"variant", false, 0, false},      {"shape", false, 0, false},
+    {"config", false, 0, false},       {"outcome", false, 0, false},
+    {"fate", false, 0, false},         {"mode", false, 0, true},
+    {"samples", true, 0, false},       {"median_ns", true, 0, false},
+    {"low_ns", true, 0, false},        {"high_ns", true, 0, false},
+    {"mean_ns", true, 0, true},        {"std_ns", true, 0, true},
+    {"x_baseline", true, 3, false},    {"x_roof", true, 3, false},
+    {"regret", true, 4, false},        {"tie", true, 0, true},
+    {"estimate", true, 0, true},       {"registers", true, 0, false},
+    {"spill_bytes", true, 0, false},   {"shared_bytes", true, 0, true},
+    {"cluster", true, 0, true},        {"compile_ms", true, 0, true},
+    {"gpu", false, 0, true},           {"node", false, 0, true},
+    {"rank", true, 0, true},           {"unstable", false, 0, true},
+    {"energy_mj", true, 4, false},     {"energy_low_mj", true, 4, true},
+    {"energy_high_mj", true, 4, true}, {"power_w", true, 1, false},
+    {"detail", false, 0, false},
 };
 enum { COLUMN_COUNT = sizeof(columns) / sizeof(columns[0]) };
+enum { ENERGY_FIRST = COLUMN_COUNT - 5, ENERGY_END = COLUMN_COUNT - 1 };
+
+/* In text those of energy only where there is any. */
+static void choose_columns(const tsw_reduction_t *reduction, tsw_column_t chosen[COLUMN_COUNT])
+{
+    bool has_energy = false;
+    for (size_t c = 0; c < reduction->cell_count; c++)
+        for (size_t i = 0; i < reduction->cells[c].config_count; i++)
+            has_energy = has_energy || !isnan(reduction->cells[c].configs[i].joules);
+    memcpy(chosen, columns, sizeof(columns));
+    for (size_t i = ENERGY_FIRST; !has_energy && i < ENERGY_END; i++)
+        chosen[i].files_only = true;
+}
 
 static void add_times(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
                       const tsw_config_result_t *config)
@@ -119,6 +139,10 @@ static void add_detail(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
     tsw_buf_t text = TSW_BUF_INIT;
     tsw_unstable_format(config->record->unstable, unstable);
     tsw_grid_text(grid, unstable);
+    tsw_grid_number(grid, 1e3 * config->joules);
+    tsw_grid_number(grid, 1e3 * config->joules_low);
+    tsw_grid_number(grid, 1e3 * config->joules_high);
+    tsw_grid_number(grid, config->watts);
     if (other != NULL)
         tsw_buf_printf(&text, "the code of %s", other->config);
     else if (config->detail[0] == '\0' && unstable[0] != '\0')
@@ -184,7 +208,9 @@ static void add_rows(tsw_grid_t *grid, const tsw_cell_summary_t *cell, const cha
 static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
                                const show_args_t *args, tsw_err_t *err)
 {
-    tsw_grid_t grid = tsw_grid(columns, COLUMN_COUNT);
+    tsw_column_t chosen[COLUMN_COUNT];
+    choose_columns(reduction, chosen);
+    tsw_grid_t grid = tsw_grid(chosen, COLUMN_COUNT);
     tsw_buf_t out = TSW_BUF_INIT;
     const tsw_format_t format = tsw_format_parse(args->format);
     for (size_t i = 0; i < reduction->cell_count; i++) {
@@ -296,7 +322,8 @@ int tsw_cli_show(int argc, char **argv)
         .summary =
             "A row per config of every cell: outcome, median with its 95 % interval, mean "
             "and standard deviation in ns per launch, speed against the baseline and against what "
-            "the device was calibrated to achieve, regret against the best as a ratio, why the "
+            "the device was calibrated to achieve, regret against the best as a ratio (speed and "
+            "regret are of the energy where that is the objective), why the "
             "protocol stopped measuring it, and what the compiler made. The time of a config that "
             "was dropped early is an estimate: '~' stands before it, and it has no interval. "
             "Configs that were only compiled stand in the order of what they spill.",

@@ -173,6 +173,9 @@ tsw_status_t tsw_cuda_prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p,
 tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                            const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,
                            tsw_err_t *err);
+tsw_status_t tsw_cuda_energy_find(tsw_device_t *dev, tsw_err_t *err);
+tsw_status_t tsw_cuda_energy(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
+                             double timeout_s, tsw_energy_t *energy_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_queue_depth(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
                                   uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err);
 

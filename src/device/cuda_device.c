@@ -329,6 +329,8 @@ static const tsw_device_ops_t cuda_ops = {
     .trace_find = trace_find,
     .trace_begin = trace_begin,
     .trace_end = trace_end,
+    .energy_find = tsw_cuda_energy_find,
+    .energy = tsw_cuda_energy,
     .now_ns = now_ns,
     .profiler = profiler,
 };

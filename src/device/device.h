@@ -107,6 +107,13 @@ typedef struct {
     bool is_gone; /* it does not answer any more */
 } tsw_health_t;
 
+/* Of launches back to back. */
+typedef struct {
+    uint32_t energy_mj; /* 0: the counter stood still, or went back */
+    uint32_t launches;
+    uint64_t interval_ns; /* of them all */
+} tsw_energy_t;
+
 /* What runs beside the shots of a wave. */
 typedef struct {
     /* Runs first, untimed: the place behind it is like any other. NULL: the shots and nothing else
@@ -205,6 +212,13 @@ typedef struct tsw_device_ops {
     tsw_status_t (*trace_begin)(tsw_device_t *dev, tsw_err_t *err);
     tsw_status_t (*trace_end)(tsw_device_t *dev, tsw_span_t **spans_p, size_t *count_p,
                               tsw_err_t *err);
+    /* Whether the GPU counts the energy that it takes: TSW_ERR_ENV says what is missing. */
+    tsw_status_t (*energy_find)(tsw_device_t *dev, tsw_err_t *err);
+    /* The shot again and again, its sets in turn and without any flush, until the counter tells the
+     * power: for 0.6 s at least, timeout_s for each. round seeds sim's noise. TSW_ERR_DEVICE_UNFIT:
+     * the counter was lost. */
+    tsw_status_t (*energy)(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
+                           double timeout_s, tsw_energy_t *energy_p, tsw_err_t *err);
     uint64_t (*now_ns)(const tsw_device_t *dev); /* host clock; virtual time for sim */
     tsw_status_t (*profiler)(tsw_device_t *dev, bool on, tsw_err_t *err);
 } tsw_device_ops_t;

@@ -4,7 +4,7 @@
 #ifndef TSW_DEVICE_NVML_H
 #define TSW_DEVICE_NVML_H
 
-#include "device/device.h"
+#include "device/energy_window.h"
 
 typedef struct tsw_nvml tsw_nvml_t;
 
@@ -20,6 +20,14 @@ tsw_nvml_t *tsw_nvml_attach(tsw_gpu_t *gpu);
 /* nvml NULL, or a value that cannot be read: zero. What costs some ms each: see nvml_sampler.h. */
 void tsw_nvml_read(tsw_nvml_t *nvml, tsw_telemetry_t *telemetry_p);
 void tsw_nvml_health(tsw_nvml_t *nvml, tsw_health_t *health_p);
+
+/* mJ that the board took since some time before. TSW_ERR_ENV: what is missing. */
+tsw_status_t tsw_nvml_energy(tsw_nvml_t *nvml, uint64_t *mj_p, tsw_err_t *err);
+/* Whether it can be read. nvml NULL: not, for the reason that gpu->unreadable gives. */
+tsw_status_t tsw_nvml_energy_find(tsw_nvml_t *nvml, const tsw_gpu_t *gpu, tsw_err_t *err);
+/* A reading for the window. TSW_ERR_DEVICE_UNFIT: it cannot be read any more. */
+tsw_status_t tsw_nvml_energy_step(tsw_nvml_t *nvml, tsw_energy_window_t *window, uint64_t now_ns,
+                                  tsw_energy_step_t *step_p, tsw_err_t *err);
 
 /* The SM clock at exactly so many MHz, for all processes, until it is unlocked. TSW_ERR_ARG: the
  * GPU has no such clock; names the nearest. TSW_ERR_ENV: not permitted, or not possible. */

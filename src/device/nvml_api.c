@@ -28,6 +28,7 @@ static const struct {
     FUNCTION(clock, "nvmlDeviceGetClockInfo"),
     FUNCTION(max_clock, "nvmlDeviceGetMaxClockInfo"),
     FUNCTION(power, "nvmlDeviceGetPowerUsage"),
+    FUNCTION(energy, "nvmlDeviceGetTotalEnergyConsumption"),
     FUNCTION(temperature, "nvmlDeviceGetTemperature"),
     FUNCTION(reasons, "nvmlDeviceGetCurrentClocksEventReasons"),
     FUNCTION(reasons, "nvmlDeviceGetCurrentClocksThrottleReasons"), /* the older name */

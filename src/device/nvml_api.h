@@ -54,6 +54,7 @@ typedef struct {
     int (*clock)(nvml_gpu_t gpu, int type, unsigned *mhz_p);
     int (*max_clock)(nvml_gpu_t gpu, int type, unsigned *mhz_p);
     int (*power)(nvml_gpu_t gpu, unsigned *milliwatt_p);
+    int (*energy)(nvml_gpu_t gpu, unsigned long long *millijoule_p);
     int (*temperature)(nvml_gpu_t gpu, int sensor, unsigned *celsius_p);
     int (*reasons)(nvml_gpu_t gpu, unsigned long long *mask_p);
     int (*processes)(nvml_gpu_t gpu, unsigned *count_p, nvml_process_t *processes);

@@ -1,5 +1,5 @@
 /* A thread that reads the state of a GPU, so that nobody who measures waits for NVML. From its
- * start to its stop it alone may call that NVML. Private to device. */
+ * start to its stop it alone may call that NVML, but for the energy counter. Private to device. */
 #ifndef TSW_DEVICE_NVML_SAMPLER_H
 #define TSW_DEVICE_NVML_SAMPLER_H
 

@@ -30,6 +30,9 @@ enum {
     EVENT_NS = 150,
     REFERENCE_SLOWNESS = 40,
     QUEUE_DEPTH = 1022,
+    ENERGY_READ_NS = 1000000,  /* between readings of the counter */
+    ENERGY_STEP_NS = 50000000, /* between its steps */
+    ENERGY_ROUNDS = 256,       /* whose noise a block of launches sees */
 };
 
 typedef struct {
@@ -44,6 +47,7 @@ typedef struct {
     tsw_span_t *traced;
     size_t traced_count, traced_capacity;
     uint64_t clock_ns;
+    double energy_mj;   /* of the blocks that were asked for their energy */
     uint32_t round;     /* of the newest wave */
     uint64_t queued_ns; /* of copies that nobody waited for yet */
     double pace;        /* real time for each virtual; 0: none */
@@ -532,6 +536,68 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
     return status;
 }
 
+static tsw_status_t energy_find(tsw_device_t *dev, tsw_err_t *err)
+{
+    const tsw_sim_t *sim = body(dev);
+    if (sim->is_replay)
+        return tsw_err_set(err, TSW_ERR_ENV, "the energy counter: a replay has none");
+    const char *path = getenv("TSW_LIBNVML");
+    bool is_asked = path != NULL && path[0] != '\0';
+    return is_asked ? tsw_nvml_energy_find(sim->nvml, &sim->gpu, err) : TSW_OK;
+}
+
+/* By the stand-in for the driver's library where there is one, else by a counter of its own. */
+static tsw_status_t read_energy(tsw_sim_t *sim, double watts, uint64_t start_ns,
+                                tsw_energy_window_t *window, tsw_energy_step_t *step_p,
+                                tsw_err_t *err)
+{
+    uint64_t ns = sim->clock_ns - start_ns;
+    if (sim->nvml != NULL)
+        return tsw_nvml_energy_step(sim->nvml, window, sim->clock_ns, step_p, err);
+    double mj = sim->energy_mj + watts * (double)(ns - ns % ENERGY_STEP_NS) * 1e-6;
+    *step_p = tsw_energy_window_add(window, sim->clock_ns, (uint64_t)llround(mj));
+    return TSW_OK;
+}
+
+/* The mean of many launches, like that of a block. */
+static double mean_ns(const tsw_sim_t *sim, const tsw_shot_t *shot, uint32_t round)
+{
+    const tsw_launch_t *launch = &shot->launches[0];
+    const tsw_kernel_model_t *model = &((const tsw_sim_kernel_t *)launch->kernel)->model;
+    double sum = 0.0;
+    for (uint32_t i = 0; i < ENERGY_ROUNDS; i++)
+        sum += (double)launch_ns(sim, model, &launch->geometry, round * ENERGY_ROUNDS + i + 1);
+    return sum / ENERGY_ROUNDS;
+}
+
+static tsw_status_t energy(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
+                           double timeout_s, tsw_energy_t *energy_p, tsw_err_t *err)
+{
+    tsw_sim_t *sim = body(dev);
+    const tsw_kernel_model_t *model = &((const tsw_sim_kernel_t *)shot->launches[0].kernel)->model;
+    tsw_sim_subject_t subject = subject_of(model);
+    double watts = tsw_sim_watts(sim->model, model) * tsw_sim_power(&sim->scenario, &subject);
+    tsw_energy_window_t window = {.has_begun = false};
+    tsw_energy_step_t step = TSW_ENERGY_RUNNING;
+    uint64_t ns = 0;
+    tsw_status_t status = usable(sim, err);
+    if (status == TSW_OK)
+        status = execute(sim, &shot->launches[shot->first_set], round, timeout_s, &ns, err);
+    uint64_t start_ns = sim->clock_ns;
+    while (status == TSW_OK && step == TSW_ENERGY_RUNNING) {
+        status = read_energy(sim, watts, start_ns, &window, &step, err);
+        sim->clock_ns += ENERGY_READ_NS;
+    }
+    keep_pace(sim);
+    if (status != TSW_OK)
+        return status;
+    uint64_t elapsed_ns = sim->clock_ns - start_ns;
+    double launch = mean_ns(sim, shot, round), launches = ceil((double)elapsed_ns / launch);
+    sim->energy_mj += watts * (double)elapsed_ns * 1e-6;
+    *energy_p = tsw_energy_of(&window, (uint64_t)launches, (uint64_t)llround(launches * launch));
+    return TSW_OK;
+}
+
 static tsw_status_t queue_depth(tsw_device_t *dev, const tsw_launch_t *launch, uint32_t tried,
                                 uint32_t *depth_p, double *enqueue_ns_p, tsw_err_t *err)
 {
@@ -650,6 +716,8 @@ static const tsw_device_ops_t sim_ops = {
     .trace_find = trace_find,
     .trace_begin = trace_begin,
     .trace_end = trace_end,
+    .energy_find = energy_find,
+    .energy = energy,
     .now_ns = now_ns,
     .profiler = profiler,
 };

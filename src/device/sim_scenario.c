@@ -25,6 +25,7 @@ static const shape_t shapes[] = {
     [TSW_FAULT_LOAD] = {.name = "load", .target = true},
     [TSW_FAULT_OOM] = {.name = "oom", .target = true},
     [TSW_FAULT_SLOW] = {.name = "slow", .target = true, .value = true},
+    [TSW_FAULT_POWER] = {.name = "power", .target = true, .value = true},
     [TSW_FAULT_THROTTLE] = {.name = "throttle", .target = true, .value = true},
     [TSW_FAULT_CANARY] = {.name = "canary"},
     [TSW_FAULT_CAPACITY] = {.name = "capacity", .value = true},
@@ -329,12 +330,23 @@ tsw_fault_t tsw_sim_fault_at_launch(const tsw_sim_scenario_t *scenario,
     return TSW_FAULT_NONE;
 }
 
-double tsw_sim_slowness(const tsw_sim_scenario_t *scenario, const tsw_sim_subject_t *subject)
+static double factor_of(const tsw_sim_scenario_t *scenario, tsw_fault_t fault,
+                        const tsw_sim_subject_t *subject)
 {
     for (size_t i = 0; i < scenario->count; i++)
-        if (scenario->rules[i].fault == TSW_FAULT_SLOW && fits(&scenario->rules[i], subject))
+        if (scenario->rules[i].fault == fault && fits(&scenario->rules[i], subject))
             return scenario->rules[i].value;
     return 1.0;
+}
+
+double tsw_sim_slowness(const tsw_sim_scenario_t *scenario, const tsw_sim_subject_t *subject)
+{
+    return factor_of(scenario, TSW_FAULT_SLOW, subject);
+}
+
+double tsw_sim_power(const tsw_sim_scenario_t *scenario, const tsw_sim_subject_t *subject)
+{
+    return factor_of(scenario, TSW_FAULT_POWER, subject);
 }
 
 const tsw_sim_rule_t *tsw_sim_gpu_rule(const tsw_sim_scenario_t *scenario, tsw_fault_t fault)

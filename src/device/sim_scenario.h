@@ -27,6 +27,7 @@ typedef enum {
     TSW_FAULT_LOAD,
     TSW_FAULT_OOM,
     TSW_FAULT_SLOW,
+    TSW_FAULT_POWER,
     TSW_FAULT_THROTTLE,
     TSW_FAULT_CANARY,
     TSW_FAULT_CAPACITY,
@@ -73,6 +74,8 @@ tsw_fault_t tsw_sim_fault_at_launch(const tsw_sim_scenario_t *scenario,
                                     const tsw_sim_subject_t *subject, uint64_t launch);
 double tsw_sim_slowness(const tsw_sim_scenario_t *scenario,
                         const tsw_sim_subject_t *subject); /* 1: none */
+double tsw_sim_power(const tsw_sim_scenario_t *scenario,
+                     const tsw_sim_subject_t *subject); /* 1: as it is */
 /* The rule for the GPU itself, or NULL. */
 const tsw_sim_rule_t *tsw_sim_gpu_rule(const tsw_sim_scenario_t *scenario, tsw_fault_t fault);
 

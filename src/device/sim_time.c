@@ -95,6 +95,12 @@ double tsw_sim_time_ns(const tsw_sim_model_t *sim, const tsw_kernel_model_t *mod
     return (seconds * 1e9 + 2200.0) * character(sim, model->config_key);
 }
 
+double tsw_sim_watts(const tsw_sim_model_t *sim, const tsw_kernel_model_t *model)
+{
+    uint64_t bits = tsw_rng_u64(0x57u, tsw_rng_fold(model->config_key), sim->arch, 0, 0);
+    return (double)sim->power_w * (0.8 + 0.2 * tsw_rng_uniform(bits));
+}
+
 /* Between two knots that are 16 rounds apart. */
 static double drift(const tsw_sim_place_t *place, tsw_key_t cell, uint32_t round)
 {

@@ -13,6 +13,10 @@ uint32_t tsw_sim_blocks_per_sm(const tsw_sim_model_t *sim, const tsw_kernel_mode
 double tsw_sim_time_ns(const tsw_sim_model_t *sim, const tsw_kernel_model_t *model,
                        const tsw_geometry_t *geometry);
 
+/* What the board takes while such kernels run: 80 to 100 % of the model's power, as each config
+ * likes it. */
+double tsw_sim_watts(const tsw_sim_model_t *sim, const tsw_kernel_model_t *model);
+
 /* Whose noise. */
 typedef struct {
     uint64_t seed;

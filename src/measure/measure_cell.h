@@ -33,6 +33,7 @@ typedef struct {
     uint64_t first_ns;   /* the launch that was verified; 0: none, or its time says nothing */
     tsw_measure_interval_t interval; /* of its last shot; no launches: none yet */
     uint64_t single_ns;              /* shortest launch of its own so far; 0: none */
+    double least_ns;                 /* per launch, of its shortest interval so far; 0: none */
     tsw_launch_t *launches;          /* one per set; NULL: not needed yet */
     tsw_graph_t *graph;
     uint32_t graph_launches;
@@ -133,6 +134,16 @@ void tsw_measure_shots_free(tsw_measure_t *measure, tsw_measure_entry_t *entry);
 /* How intervals of such a wave find the L2. */
 tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave_kind_t kind);
 
+/* The same for launches back to back, however long: without a flush, in turn over the ring. */
+tsw_status_t tsw_measure_shot_endless(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                                      tsw_shot_t *shot_p, tsw_err_t *err);
+
+/* ---- measure_energy.c ---- */
+
+/* After the rounds by time: those that may win run in blocks, rounds numbered from `round` on, and
+ * the pick and the fates are those of the energy. TSW_ERR_DEVICE_UNFIT: the counter was lost. */
+tsw_status_t tsw_measure_energy(tsw_measure_t *measure, uint32_t round, tsw_err_t *err);
+
 /* ---- measure_check.c ---- */
 
 /* Poison what a launch is to write. */
@@ -147,6 +158,14 @@ tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t
  * NAN_RESULT, detail in words. */
 tsw_status_t tsw_measure_judge(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
                                tsw_verify_facts_t *facts_p, tsw_err_t *err);
+
+/* ---- measure_rounds.c ---- */
+
+/* A round with the state of the GPU as it is now, or is noted. */
+tsw_round_t tsw_measure_round(const tsw_telemetry_t *telemetry, const tsw_health_t *health);
+/* Adds what happened to the GPU since the last look. An error when the GPU must not be used any
+ * more. */
+tsw_status_t tsw_measure_look(tsw_measure_t *measure, tsw_health_t *sum, tsw_err_t *err);
 
 /* ---- measure_clock.c ---- */
 

@@ -18,6 +18,7 @@ typedef struct {
     tsw_policy_state_t *policy;
     uint64_t start_ns, duration_ns; /* of the last wave */
     tsw_health_t health;            /* since the last round that was reported */
+    uint32_t next_round;            /* behind the last one that was reported */
     bool is_warm;
     tsw_shot_t lead;
     tsw_shot_t *shots;
@@ -85,6 +86,38 @@ static tsw_measure_entry_t *entry_of(tsw_measure_t *measure, uint32_t index)
     return NULL;
 }
 
+tsw_round_t tsw_measure_round(const tsw_telemetry_t *telemetry, const tsw_health_t *health)
+{
+    return (tsw_round_t){
+        .sm_clock_mhz = telemetry->sm_clock_mhz,
+        .mem_clock_mhz = telemetry->mem_clock_mhz,
+        .power_w = telemetry->power_w,
+        .temperature_celsius = telemetry->temperature_celsius,
+        .throttle_reasons = telemetry->throttle_reasons,
+        .foreign_processes = health->foreign_processes,
+        .ecc_corrected = health->ecc_corrected,
+        .ecc_uncorrected = health->ecc_uncorrected,
+        .xid = health->xid,
+    };
+}
+
+/* Looks after the GPU; what a round that is not kept saw goes to the next. */
+tsw_status_t tsw_measure_look(tsw_measure_t *measure, tsw_health_t *sum, tsw_err_t *err)
+{
+    tsw_health_t new;
+    char reason[TSW_DETAIL_MAX];
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
+    measure->dev->ops->health(measure->dev, false, &new);
+    tsw_measure_turn(measure, use);
+    sum->foreign_processes = new.foreign_processes;
+    sum->ecc_corrected += new.ecc_corrected;
+    sum->ecc_uncorrected += new.ecc_uncorrected;
+    sum->xid = new.xid != 0 ? new.xid : sum->xid;
+    if (!tsw_health_is_unfit(&new, reason, sizeof(reason)))
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_DEVICE_UNFIT, "%s", reason);
+}
+
 /* Round number `at` of a wave, which took its share of the wave's time. The first takes what was
  * noted of the GPU's health since the wave before. */
 static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
@@ -92,23 +125,13 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
 {
     const size_t count = wave->count / wave->rounds, first = at * count;
     const uint64_t share_ns = rounds->duration_ns / wave->rounds;
-    tsw_round_t round = {
-        .round = wave->round + at,
-        .stage = (uint16_t)wave->stage,
-        .sm_clock_mhz = telemetry->sm_clock_mhz,
-        .mem_clock_mhz = telemetry->mem_clock_mhz,
-        .power_w = telemetry->power_w,
-        .temperature_celsius = telemetry->temperature_celsius,
-        .throttle_reasons = telemetry->throttle_reasons,
-        .is_unstable = is_unstable,
-        .foreign_processes = rounds->health.foreign_processes,
-        .ecc_corrected = rounds->health.ecc_corrected,
-        .ecc_uncorrected = rounds->health.ecc_uncorrected,
-        .xid = rounds->health.xid,
-        .cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind),
-        .start_ns = rounds->start_ns - measure->start_ns + at * share_ns,
-        .duration_ns = share_ns,
-    };
+    tsw_round_t round = tsw_measure_round(telemetry, &rounds->health);
+    round.round = wave->round + at;
+    round.stage = (uint16_t)wave->stage;
+    round.is_unstable = is_unstable;
+    round.cache_state = (uint8_t)tsw_measure_cache_state(measure, wave->kind);
+    round.start_ns = rounds->start_ns - measure->start_ns + at * share_ns;
+    round.duration_ns = share_ns;
     for (size_t i = 0; i < count; i++) {
         bool is_control = wave->is_control != NULL && wave->is_control[first + i];
         rounds->samples[i] = (tsw_sample_t){
@@ -121,6 +144,8 @@ static void report_round(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     }
     measure->sink.round(measure->sink.user, &round, wave->configs + first, rounds->samples, count);
     rounds->health = (tsw_health_t){.foreign_processes = rounds->health.foreign_processes};
+    if (!tsw_stage_is_first(wave->stage))
+        rounds->next_round = round.round + 1;
 }
 
 static void report_rounds(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
@@ -189,13 +214,16 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
 }
 
 /* Shortest launches of their own: what the number of launches of an interval follows. */
-static void note_singles(tsw_measure_t *measure, const rounds_t *rounds, const tsw_wave_t *wave)
+static void note_least(tsw_measure_t *measure, const rounds_t *rounds, const tsw_wave_t *wave)
 {
     for (size_t i = 0; i < wave->count; i++) {
         tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
         uint64_t ns = rounds->interval_ns[i];
         if (rounds->launch_counts[i] == 1 && (entry->single_ns == 0 || ns < entry->single_ns))
             entry->single_ns = ns;
+        double each_ns = (double)ns / rounds->launch_counts[i];
+        if (entry->least_ns == 0.0 || each_ns < entry->least_ns)
+            entry->least_ns = each_ns;
     }
 }
 
@@ -225,7 +253,7 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
     tsw_measure_turn(measure, use);
     *done_p = status == TSW_OK;
     if (status == TSW_OK) {
-        note_singles(measure, rounds, wave);
+        note_least(measure, rounds, wave);
         return TSW_OK;
     }
     uint32_t index = wave->configs[culprit < wave->count ? culprit : wave->count - 1];
@@ -289,24 +317,6 @@ static bool is_shared(const tsw_measure_t *measure, const rounds_t *rounds)
     return !tsw_measure_is_fixed(measure) && rounds->health.foreign_processes > 0;
 }
 
-/* Looks after the GPU; what a round that is not kept saw goes to the next. An error when the GPU
- * must not be used any more. */
-static tsw_status_t check_health(tsw_measure_t *measure, rounds_t *rounds, tsw_err_t *err)
-{
-    tsw_health_t new, *sum = &rounds->health;
-    char reason[TSW_DETAIL_MAX];
-    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_CLOCK);
-    measure->dev->ops->health(measure->dev, false, &new);
-    tsw_measure_turn(measure, use);
-    sum->foreign_processes = new.foreign_processes;
-    sum->ecc_corrected += new.ecc_corrected;
-    sum->ecc_uncorrected += new.ecc_uncorrected;
-    sum->xid = new.xid != 0 ? new.xid : sum->xid;
-    if (!tsw_health_is_unfit(&new, reason, sizeof(reason)))
-        return TSW_OK;
-    return tsw_err_set(err, TSW_ERR_DEVICE_UNFIT, "%s", reason);
-}
-
 static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                              tsw_err_t *err)
 {
@@ -323,7 +333,7 @@ static tsw_status_t run_wave(tsw_measure_t *measure, rounds_t *rounds, const tsw
     measure->dev->ops->telemetry(measure->dev, rounds->start_ns,
                                  rounds->start_ns + rounds->duration_ns, &telemetry);
     tsw_measure_turn(measure, use);
-    status = check_health(measure, rounds, err);
+    status = tsw_measure_look(measure, &rounds->health, err);
     if (status != TSW_OK) { /* the round tells why, and is the last one */
         report_rounds(measure, rounds, wave, &telemetry, true);
         return status;
@@ -366,7 +376,7 @@ static void keep_verdict(tsw_measure_t *measure, const rounds_t *rounds)
 tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_err_t *err)
 {
     tsw_err_t local = TSW_ERR_INIT;
-    rounds_t rounds = {.policy = NULL};
+    rounds_t rounds = {.policy = NULL, .next_round = first_round};
     tsw_status_t status = rounds_init(measure, first_round, &rounds, &local);
     if (status == TSW_OK && measure->cell.policy.protocol == TSW_PROTOCOL_RACE)
         report_first(measure, &rounds, first_round);
@@ -374,10 +384,13 @@ tsw_status_t tsw_measure_time(tsw_measure_t *measure, uint32_t first_round, tsw_
         status = run_rounds(measure, &rounds, &local);
     if (status == TSW_OK)
         keep_verdict(measure, &rounds);
+    if (status == TSW_OK && measure->cell.policy.objective == TSW_OBJECTIVE_ENERGY &&
+        !tsw_measure_is_fixed(measure))
+        status = tsw_measure_energy(measure, rounds.next_round, &local);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = tsw_measure_verify_again(measure, &local);
     if (status == TSW_OK)
-        status = check_health(measure, &rounds, &local);
+        status = tsw_measure_look(measure, &rounds.health, &local);
     rounds_fini(&rounds);
     if (status != TSW_OK && err != NULL)
         *err = local;

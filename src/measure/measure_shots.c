@@ -125,6 +125,21 @@ tsw_status_t tsw_measure_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry
     return TSW_OK;
 }
 
+tsw_status_t tsw_measure_shot_endless(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                                      tsw_shot_t *shot_p, tsw_err_t *err)
+{
+    /* A host that queues must be quicker than the device. */
+    const tsw_wave_t wave = {.interval_ns = 1000000, .graph_below_ns = short_ns};
+    tsw_measure_rotation_t rotation = {measure->ring.sets, TSW_CACHE_STATE_COLD_ROTATION};
+    tsw_measure_interval_t interval =
+        tsw_measure_interval(&rotation, &wave, entry->single_ns, entry->single_ns);
+    tsw_status_t status =
+        tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL, interval, shot_p, err);
+    if (status == TSW_OK)
+        shot_p->flush = false;
+    return status;
+}
+
 tsw_cache_state_t tsw_measure_cache_state(const tsw_measure_t *measure, tsw_wave_kind_t kind)
 {
     if (kind == TSW_WAVE_KIND_CELL)

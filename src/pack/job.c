@@ -132,7 +132,7 @@ const char *tsw_protocol_name(tsw_protocol_t protocol)
 
 const char *tsw_objective_name(tsw_objective_t objective)
 {
-    static const char *const names[] = {"median", "p90", "p99", "mean"};
+    static const char *const names[] = {"median", "p90", "p99", "mean", "energy"};
     return names[objective];
 }
 

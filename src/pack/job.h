@@ -31,6 +31,7 @@ typedef enum {
     TSW_OBJECTIVE_P90,
     TSW_OBJECTIVE_P99,
     TSW_OBJECTIVE_MEAN,
+    TSW_OBJECTIVE_ENERGY, /* per launch, of the whole board */
 } tsw_objective_t;
 
 typedef struct {

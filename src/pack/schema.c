@@ -302,7 +302,7 @@ static const tsw_map_t pack_map = {.title = "kernel.yaml", FIELDS(pack_fields)};
 static const char *const purpose_words[] = {"release", "probe", "research", NULL};
 const char *const tsw_protocol_names[] = {"race", "rounds",  "cutile", "kt7", "do_bench",
                                           "fi10", "tunable", "fixed",  NULL};
-static const char *const objective_words[] = {"median", "p90", "p99", "mean", NULL};
+static const char *const objective_words[] = {"median", "p90", "p99", "mean", "energy", NULL};
 static const char *const cache_words[] = {"cold", "hot", NULL};
 static const tsw_type_t purpose_type = {
     .kind = TSW_TYPE_WORD, .label = "one of", .words = purpose_words};
@@ -413,7 +413,7 @@ static const tsw_field_t measure_fields[] = {
      "`race`: shuffled waves, what cannot win drops out; `rounds`: shuffled rounds over all "
      "configs; `fixed`: launches only, for profilers; the others: as other tuners do it"},
     {"objective", &objective_type, false, "median",
-     "what a winner has least of, over the samples of a config"},
+     "what a winner has least of, over the samples of a config; `energy`: joules per launch"},
     {"rounds", &rounds_type, false, "20",
      "timed rounds; race: at most so many before its final, 96 when absent"},
     {"warmup", &warmup_type, false, "2", "rounds before them; kept, flagged, never decide"},

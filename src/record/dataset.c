@@ -225,7 +225,7 @@ static void hash_sample(tsw_hash_t *hash, const tsw_sample_t *sample)
     const uint64_t words[] = {
         sample->interval_ns,
         (uint64_t)sample->round << 32 | sample->launches,
-        (uint64_t)sample->stage << 16 | sample->slot,
+        (uint64_t)sample->energy_mj << 32 | (uint64_t)sample->stage << 16 | sample->slot,
     };
     tsw_hash_bytes(hash, words, sizeof(words));
 }

@@ -17,7 +17,7 @@ typedef struct {
     char *mode;       /* "cuda", "sim", "replay" */
     char *clocks;     /* "free" or "locked:MHZ" */
     char *protocol;   /* "race", "rounds", ... */
-    char *objective;  /* "median", "p90", "p99", "mean": what a winner has least of */
+    char *objective;  /* "median", "p90", "p99", "mean", "energy": what a winner has least of */
     char *invocation; /* the command line */
     char *retired;    /* GPUs not used to the end and why, a line each; only in a merged file */
     char *inputs;     /* what plan_key stands for, as lines: record/inputs.h */

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 
 static const char *const stage_names[] = {
-    "warmup", "round", "fixed", "early", "final", "control", "verify",
+    "warmup", "round", "fixed", "early", "final", "control", "verify", "energy",
 };
 _Static_assert(sizeof(stage_names) / sizeof(stage_names[0]) == TSW_STAGE_COUNT, "a name each");
 
@@ -42,6 +42,11 @@ const char *tsw_cache_state_name(tsw_cache_state_t state)
 double tsw_sample_ns(const tsw_sample_t *sample)
 {
     return sample->launches > 0 ? (double)sample->interval_ns / sample->launches : 0.0;
+}
+
+double tsw_sample_joules(const tsw_sample_t *sample)
+{
+    return sample->launches > 0 ? 1e-3 * sample->energy_mj / sample->launches : 0.0;
 }
 
 void tsw_record_fini(tsw_record_t *record)

@@ -23,10 +23,11 @@ typedef enum {
     TSW_STAGE_FINAL,   /* rounds of the last few; decides as rounds do */
     TSW_STAGE_CONTROL, /* a second sample of the leader in a final round: kept, never decides */
     TSW_STAGE_VERIFY,  /* the launches that were verified: a race drops what took far too long */
+    TSW_STAGE_ENERGY,  /* launched back to back while the energy counter ran: decides by it */
     TSW_STAGE_COUNT,
 } tsw_stage_t;
 
-/* Whether samples of the stage decide the winner. All stages but warm-up and verify share one
+/* Whether the times of the stage decide the winner. All stages but warm-up and verify share one
  * numbering: a round has one stage (control besides final). */
 bool tsw_stage_decides(tsw_stage_t stage);
 /* Before all rounds that count: warm-up and verify. */
@@ -51,10 +52,15 @@ typedef struct {
     uint32_t launches;
     uint16_t stage; /* tsw_stage_t */
     uint16_t slot;  /* position within the round */
+    /* Stage energy: what the board took in this time; 0: the counter stood still, or went back.
+     */
+    uint32_t energy_mj;
 } tsw_sample_t;
 
 /* Time per launch; 0 when the sample has no launches. */
 double tsw_sample_ns(const tsw_sample_t *sample);
+/* Energy per launch; 0 when there is none. */
+double tsw_sample_joules(const tsw_sample_t *sample);
 
 /* Why the protocol stopped measuring a config. Values are stored: append only. */
 typedef enum {

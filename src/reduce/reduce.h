@@ -8,6 +8,7 @@
  * Winner   lowest objective (median by default) among usable configs that are no alias, and that
  *          have decisive samples if any has; equal ones: the baseline, then the first canonical
  *          text.
+ *          Objective energy: least joules per launch among those that were tried by energy.
  * Estimate a config without decisive samples: its time is the winner's times the ratio of the two
  *          over the rounds of the first stage that both have. It is in no tie set.
  * Tie set  configs whose paired log ratio to the winner (median over common rounds) is at most
@@ -15,6 +16,8 @@
  *          the ratio is at most log(1 + 4 indifference). Without common rounds the ratio of the
  *          medians decides alone. The winner is in its tie set.
  *          Under another objective than the median its ratio decides alone.
+ *          Under energy within 1 %, and whoever was not tried is none; its energy is taken to be
+ *          to the winner's as its time is, and at least the indifference above it.
  * Regret   0 in the tie set, else exp(paired log ratio) - 1; infinite where a config is unusable.
  */
 #ifndef TSW_REDUCE_REDUCE_H
@@ -33,10 +36,14 @@ typedef struct {
     bool is_estimate; /* no sample decides: its time comes from early ones, by the ratio to the
                          winner */
     const char *detail;
-    tsw_summary_t time_ns;        /* per launch, decisive rounds only */
+    tsw_summary_t time_ns; /* per launch, decisive rounds only */
+    /* Energy per launch over the blocks of stage energy, and its interval or range; the mean power
+     * in them. NaN: not tried. */
+    double joules, joules_low, joules_high, watts;
     double ci_low_ns, ci_high_ns; /* NaN: an estimate, or a single sample */
     double ci_confidence;
-    /* Over paired rounds; the interval is NaN where these do not decide, or there is only one. */
+    /* Over paired rounds, of time or of energy, as the objective is; the interval is NaN where
+     * these do not decide, or there is only one. */
     tsw_paired_t vs_best;     /* log(this / winner) */
     tsw_paired_t vs_baseline; /* log(this / baseline) */
     double regret;            /* against the winner; 0 inside the tie set; infinite: unusable */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "record/roofline.h"
+#include "stats/energy.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +18,9 @@ typedef enum {
     CLASS_EARLY,  /* single launches of a race's first waves */
     CLASS_WARMUP, /* of configs that were hopeless at once, and of those beside them */
     CLASS_VERIFY, /* the same, by the launch that was verified */
-    CLASS_COUNT,
+    CLASS_COUNT,  /* of time */
+    CLASS_ENERGY = CLASS_COUNT,
+    CLASS_NONE,
 } class_t;
 
 /* Samples of one config and class, per launch. */
@@ -28,7 +31,7 @@ typedef struct {
 } series_t;
 
 typedef struct {
-    series_t of[CLASS_COUNT];
+    series_t of[CLASS_NONE];
     class_t basis; /* what its time comes from */
     bool is_hopeless;
 } times_t;
@@ -39,11 +42,13 @@ typedef struct {
     size_t offset; /* in tsw_summary_t */
 } objective_t;
 
+/* Its figure is none of time: the winner comes of another stage. */
+#define OF_ENERGY SIZE_MAX
+
 static const objective_t objectives[] = {
     {"median", offsetof(tsw_summary_t, median)}, /* first: what is taken without a word */
-    {"p90", offsetof(tsw_summary_t, p90)},
-    {"p99", offsetof(tsw_summary_t, p99)},
-    {"mean", offsetof(tsw_summary_t, mean)},
+    {"p90", offsetof(tsw_summary_t, p90)},       {"p99", offsetof(tsw_summary_t, p99)},
+    {"mean", offsetof(tsw_summary_t, mean)},     {"energy", OF_ENERGY},
 };
 
 typedef struct {
@@ -52,6 +57,7 @@ typedef struct {
     tsw_cell_summary_t *summary;
     times_t *times; /* per record */
     const objective_t *objective;
+    int32_t fastest; /* that times are told from; the winner, unless that is one by energy */
     tsw_round_value_t *pool; /* memory of all series */
     tsw_round_value_t *room; /* what is left of it */
     double floor_ns;         /* no launch can be faster; 0: unknown */
@@ -75,18 +81,39 @@ static int compare_timed(const void *a, const void *b)
     return (x->value > y->value) - (x->value < y->value);
 }
 
-/* CLASS_COUNT: of no use. */
+/* CLASS_NONE: of no use. */
 static class_t class_of(const tsw_sample_t *sample)
 {
     if (sample->interval_ns == 0 || sample->launches == 0)
-        return CLASS_COUNT;
+        return CLASS_NONE;
+    if (sample->stage == TSW_STAGE_ENERGY)
+        return sample->energy_mj > 0 ? CLASS_ENERGY : CLASS_NONE;
     if (tsw_stage_decides((tsw_stage_t)sample->stage))
         return CLASS_DECISIVE;
     if (sample->stage == TSW_STAGE_EARLY)
         return CLASS_EARLY;
     if (sample->stage == TSW_STAGE_WARMUP)
         return CLASS_WARMUP;
-    return sample->stage == TSW_STAGE_VERIFY ? CLASS_VERIFY : CLASS_COUNT;
+    return sample->stage == TSW_STAGE_VERIFY ? CLASS_VERIFY : CLASS_NONE;
+}
+
+static bool is_by_energy(const cell_work_t *w)
+{
+    return w->objective->offset == OF_ENERGY;
+}
+
+static bool has_energy(const cell_work_t *w, size_t index)
+{
+    return w->times[index].of[CLASS_ENERGY].summary.n > 0;
+}
+
+/* The counter stood still in one of its blocks, or went back. */
+static bool has_broken_energy(const tsw_record_t *record)
+{
+    for (size_t i = 0; i < record->sample_count; i++)
+        if (record->samples[i].stage == TSW_STAGE_ENERGY && record->samples[i].energy_mj == 0)
+            return true;
+    return false;
 }
 
 static bool has_zero(const tsw_record_t *record)
@@ -108,7 +135,9 @@ static tsw_status_t make_series(cell_work_t *w, const tsw_record_t *record, clas
     for (size_t i = 0; i < record->sample_count; i++) {
         const tsw_sample_t *sample = &record->samples[i];
         if (class_of(sample) == class)
-            timed[n++] = (timed_t){sample->round, sample->slot, tsw_sample_ns(sample)};
+            timed[n++] = (timed_t){sample->round, sample->slot,
+                                   class == CLASS_ENERGY ? tsw_sample_joules(sample)
+                                                         : tsw_sample_ns(sample)};
     }
     if (n > 0)
         qsort(timed, n, sizeof(*timed), compare_timed);
@@ -149,6 +178,29 @@ static void set_interval(const cell_work_t *w, tsw_config_result_t *result)
                             &result->ci_low_ns, &result->ci_high_ns, &result->ci_confidence);
 }
 
+/* Of the blocks of one record. */
+static tsw_status_t take_energy(cell_work_t *w, size_t index, tsw_err_t *err)
+{
+    const tsw_record_t *record = &w->cell->records[index];
+    tsw_config_result_t *result = &w->summary->configs[index];
+    series_t *series = &w->times[index].of[CLASS_ENERGY];
+    double mj = 0.0, ns = 0.0, confidence;
+    tsw_status_t status = make_series(w, record, CLASS_ENERGY, series, err);
+    if (status != TSW_OK || series->summary.n == 0)
+        return status;
+    result->joules = series->summary.median;
+    tsw_stats_median_ci(w->scratch, series->summary.n, w->options->confidence, &result->joules_low,
+                        &result->joules_high, &confidence);
+    for (size_t i = 0; i < record->sample_count; i++) {
+        if (class_of(&record->samples[i]) != CLASS_ENERGY)
+            continue;
+        mj += record->samples[i].energy_mj;
+        ns += (double)record->samples[i].interval_ns;
+    }
+    result->watts = 1e6 * mj / ns;
+    return TSW_OK;
+}
+
 /* Times of one record: its series, and its summary with interval from the best class it has. */
 static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
 {
@@ -156,9 +208,12 @@ static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
     tsw_config_result_t *result = &w->summary->configs[index];
     times_t *times = &w->times[index];
     times->is_hopeless = record->fate == TSW_FATE_HOPELESS;
+    tsw_status_t status = take_energy(w, index, err);
+    if (status != TSW_OK)
+        return status;
     /* From the last class on, so that scratch holds the samples of the one that counts. */
     for (class_t class = CLASS_COUNT; class -- > 0;) {
-        tsw_status_t status = make_series(w, record, class, &times->of[class], err);
+        status = make_series(w, record, class, &times->of[class], err);
         if (status != TSW_OK)
             return status;
         if (!can_stand(times, class))
@@ -169,7 +224,9 @@ static tsw_status_t time_record(cell_work_t *w, size_t index, tsw_err_t *err)
         result->time_ns = times->of[class].summary;
         set_interval(w, result);
     }
-    if (record->fate == TSW_FATE_SUSPECT)
+    if (is_by_energy(w) && has_broken_energy(record))
+        mark_suspect(result, "the energy counter stood still, or went back");
+    else if (record->fate == TSW_FATE_SUSPECT)
         mark_suspect(result, "a time that cannot be: zero, or faster than the device's limits");
     else if (result->usable && result->time_ns.median < w->floor_ns)
         mark_suspect(result, "faster than the memory or arithmetic of the device allows");
@@ -209,6 +266,10 @@ static void copy_target(cell_work_t *w, size_t index)
     const tsw_config_result_t *from = &w->summary->configs[target];
     result->usable = true;
     result->is_estimate = from->is_estimate;
+    result->joules = from->joules;
+    result->joules_low = from->joules_low;
+    result->joules_high = from->joules_high;
+    result->watts = from->watts;
     result->time_ns = from->time_ns;
     result->ci_low_ns = from->ci_low_ns;
     result->ci_high_ns = from->ci_high_ns;
@@ -229,6 +290,7 @@ static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
         result->detail = cell->records[i].detail;
         result->is_alias = result->outcome == TSW_OUTCOME_ALIAS;
         result->regret = INFINITY;
+        result->joules = result->joules_low = result->joules_high = result->watts = NAN;
         if (result->outcome == TSW_OUTCOME_OK)
             status = time_record(w, i, err);
     }
@@ -242,6 +304,8 @@ static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
 static double figure_of(const cell_work_t *w, int32_t index)
 {
     double value;
+    if (is_by_energy(w)) /* who is fastest, before who takes least */
+        return w->summary->configs[index].time_ns.median;
     memcpy(&value, (const char *)&w->summary->configs[index].time_ns + w->objective->offset,
            sizeof(value));
     return value;
@@ -315,15 +379,16 @@ static double log_ratio_of(const cell_work_t *w, size_t a, int32_t b, const tsw_
     return log(w->summary->configs[a].time_ns.median / w->summary->configs[b].time_ns.median);
 }
 
-/* A config without samples of the winner's kind gets its time from the ratio to it. */
+/* A config without samples of the fastest one's kind gets its time from the ratio to it. */
 static void estimate(cell_work_t *w, size_t index)
 {
     tsw_cell_summary_t *s = w->summary;
     tsw_config_result_t *result = &s->configs[index];
-    if (w->times[index].basis == w->times[s->winner].basis)
+    if (w->times[index].basis == w->times[w->fastest].basis)
         return;
-    double ratio = log_ratio_of(w, index, s->winner, &result->vs_best);
-    double factor = s->configs[s->winner].time_ns.median * exp(ratio) / result->time_ns.median;
+    tsw_paired_t paired = pair(w, index, w->fastest);
+    double ratio = log_ratio_of(w, index, w->fastest, &paired);
+    double factor = s->configs[w->fastest].time_ns.median * exp(ratio) / result->time_ns.median;
     tsw_summary_t *time = &result->time_ns;
     double *values[] = {&time->min,  &time->q1,  &time->median, &time->q3, &time->max,
                         &time->mean, &time->std, &time->p90,    &time->p99};
@@ -354,6 +419,85 @@ static void compare_to_winner(cell_work_t *w, size_t index)
         result->regret = w->options->indifference; /* it was left for a reason */
     s->tie_count += result->in_tie_set && (int32_t)index != s->winner;
 }
+
+/* ---- by energy ---- */
+
+static bool takes_less(const cell_work_t *w, int32_t a, int32_t b)
+{
+    const tsw_cell_summary_t *s = w->summary;
+    if (s->configs[a].joules != s->configs[b].joules)
+        return s->configs[a].joules < s->configs[b].joules;
+    if (a == s->baseline || b == s->baseline)
+        return a == s->baseline;
+    return strcmp(s->configs[a].config, s->configs[b].config) < 0;
+}
+
+static int32_t find_thriftiest(const cell_work_t *w)
+{
+    const tsw_cell_summary_t *s = w->summary;
+    int32_t winner = -1;
+    for (size_t i = 0; i < s->config_count; i++) {
+        if (s->configs[i].usable && !s->configs[i].is_alias && has_energy(w, i) &&
+            (winner < 0 || takes_less(w, (int32_t)i, winner)))
+            winner = (int32_t)i;
+    }
+    return winner;
+}
+
+static tsw_paired_t pair_energy(const cell_work_t *w, size_t a, int32_t b)
+{
+    tsw_paired_t paired = {0};
+    if (b < 0 || !w->summary->configs[b].usable)
+        return paired;
+    const series_t *x = &w->times[a].of[CLASS_ENERGY];
+    const series_t *y = &w->times[b].of[CLASS_ENERGY];
+    paired = tsw_stats_paired(x->values, x->count, y->values, y->count, w->options->confidence,
+                              w->scratch);
+    if (paired.n == 1)
+        paired.low = paired.high = NAN;
+    return paired;
+}
+
+/* Who was not tried is taken to draw the winner's power, and was left out for a reason. */
+static void compare_energy(cell_work_t *w, size_t index)
+{
+    tsw_cell_summary_t *s = w->summary;
+    tsw_config_result_t *result = &s->configs[index];
+    const tsw_config_result_t *winner = &s->configs[s->winner];
+    double limit = fmax(w->options->indifference, TSW_ENERGY_INDIFFERENCE);
+    double ratio = fmax(result->time_ns.median / winner->time_ns.median, 1.0 + limit);
+    bool is_tried = has_energy(w, index);
+    result->vs_best = pair_energy(w, index, s->winner);
+    result->vs_baseline = pair_energy(w, index, s->baseline);
+    if (is_tried)
+        ratio = result->joules / winner->joules;
+    result->in_tie_set = is_tried && ratio <= 1.0 + limit;
+    result->regret = result->in_tie_set ? 0.0 : ratio - 1.0;
+    s->tie_count += result->in_tie_set && (int32_t)index != s->winner;
+}
+
+static void judge_energy(cell_work_t *w)
+{
+    tsw_cell_summary_t *s = w->summary;
+    s->winner = find_thriftiest(w);
+    for (size_t i = 0; i < s->config_count; i++) {
+        if (s->configs[i].usable)
+            estimate(w, i);
+    }
+    for (size_t i = 0; s->winner >= 0 && i < s->config_count; i++) {
+        if (s->configs[i].usable)
+            compare_energy(w, i);
+    }
+    const tsw_paired_t *paired =
+        s->winner >= 0 ? &s->configs[s->winner].vs_baseline : &(const tsw_paired_t){0};
+    if (paired->n == 0)
+        return;
+    s->speedup = exp(-paired->log_ratio);
+    s->speedup_low = exp(-paired->high);
+    s->speedup_high = exp(-paired->low);
+}
+
+/* ---- the whole ---- */
 
 static void compare_to_baseline(const cell_work_t *w)
 {
@@ -403,11 +547,18 @@ static void judge(cell_work_t *w)
     s->roof_ns = roof_of(w);
     if (s->winner < 0)
         return;
-    for (size_t i = 0; i < s->config_count; i++) {
-        if (s->configs[i].usable)
-            compare_to_winner(w, i);
+    w->fastest = s->winner;
+    if (is_by_energy(w)) {
+        judge_energy(w);
+    } else {
+        for (size_t i = 0; i < s->config_count; i++) {
+            if (s->configs[i].usable)
+                compare_to_winner(w, i);
+        }
+        compare_to_baseline(w);
     }
-    compare_to_baseline(w);
+    if (s->winner < 0)
+        return;
     s->roof_ratio = s->roof_ns / s->configs[s->winner].time_ns.median;
 }
 
@@ -446,7 +597,7 @@ tsw_status_t tsw_reduce_cell(const tsw_cell_result_t *cell, const tsw_reduce_opt
     if (w.objective == NULL)
         return tsw_err_set(err, TSW_ERR_UNSUPPORTED,
                            "the objective '%.40s' is none of median, p90, "
-                           "p99, mean",
+                           "p99, mean, energy",
                            objective);
     summary.configs = tsw_calloc(cell->record_count, sizeof(*summary.configs));
     w.times = tsw_calloc(cell->record_count, sizeof(*w.times));

@@ -4,8 +4,8 @@
 
 #include "reduce/reduce.h"
 
-/* objective: "median", "p90", "p99", "mean"; NULL or "": the median. TSW_ERR_UNSUPPORTED: another.
- * The summary borrows from cell; free with tsw_reduce_cell_fini. */
+/* objective: "median", "p90", "p99", "mean", "energy"; NULL or "": the median.
+ * TSW_ERR_UNSUPPORTED: another. The summary borrows from cell; free with tsw_reduce_cell_fini. */
 tsw_status_t tsw_reduce_cell(const tsw_cell_result_t *cell, const tsw_reduce_options_t *options,
                              const char *objective, tsw_cell_summary_t *summary_p, tsw_err_t *err);
 void tsw_reduce_cell_fini(tsw_cell_summary_t *summary);

@@ -15,6 +15,8 @@ typedef struct {
 
 static bool is_better(const tsw_config_result_t *a, const tsw_config_result_t *b)
 {
+    if (!isnan(a->joules) && !isnan(b->joules) && a->joules != b->joules)
+        return a->joules < b->joules;
     if (a->is_estimate != b->is_estimate)
         return b->is_estimate;
     if (a->time_ns.median != b->time_ns.median)

@@ -9,10 +9,12 @@ void tsw_derive_columns(const tsw_sample_t *samples, size_t count, double *scrat
 {
     size_t decisive = 0;
     row->n_warmup = 0;
-    row->launches = count > 0 ? samples[count - 1].launches : 0;
+    row->launches = 0;
     for (size_t i = 0; i < count; i++) {
         if (samples[i].stage == TSW_STAGE_WARMUP)
             row->n_warmup++;
+        if (samples[i].stage != TSW_STAGE_ENERGY)
+            row->launches = samples[i].launches;
         if (tsw_stage_decides((tsw_stage_t)samples[i].stage) && samples[i].launches > 0)
             scratch[decisive++] = tsw_sample_ns(&samples[i]);
     }

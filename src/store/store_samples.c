@@ -11,7 +11,7 @@ typedef struct {
     const char *name;
     size_t offset, size;
     const char *unit;
-    bool optional; /* not in files of version 1.0 */
+    bool optional; /* not in files of older versions */
 } member_t;
 
 static const member_t members[] = {
@@ -20,6 +20,7 @@ static const member_t members[] = {
     {"launches", offsetof(tsw_sample_t, launches), 4, NULL, true},
     {"stage", offsetof(tsw_sample_t, stage), 2, NULL, false},
     {"slot", offsetof(tsw_sample_t, slot), 2, NULL, false},
+    {"energy_mj", offsetof(tsw_sample_t, energy_mj), 4, "mJ", true},
 };
 #define MEMBER_COUNT (sizeof(members) / sizeof(members[0]))
 
@@ -130,7 +131,7 @@ tsw_status_t tsw_samples_get(hid_t file, tsw_tables_t *tables, tsw_err_t *err)
     for (size_t i = 0; status == TSW_OK && i < MEMBER_COUNT; i++) {
         if (!members[i].optional || H5Lexists(group, members[i].name, H5P_DEFAULT) > 0)
             status = get_member(group, &members[i], tables, &count, err);
-        else
+        else if (members[i].offset == offsetof(tsw_sample_t, launches))
             spread_launches(tables);
     }
     H5Gclose(group);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 
 /* Bytes of the smallest packed form: bounds what a count may make us allocate. */
-#define SAMPLE_BYTES     20
+#define SAMPLE_BYTES     24
 #define ROUND_BYTES      72
 #define RECORD_MIN_BYTES 205
 
@@ -36,6 +36,7 @@ void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample)
     tsw_put_u32(out, sample->round);
     tsw_put_u32(out, sample->launches);
     tsw_put_u32(out, (uint32_t)sample->stage << 16 | sample->slot);
+    tsw_put_u32(out, sample->energy_mj);
 }
 
 tsw_sample_t tsw_get_sample(tsw_reader_t *in)
@@ -47,6 +48,7 @@ tsw_sample_t tsw_get_sample(tsw_reader_t *in)
     uint32_t both = tsw_get_u32(in);
     sample.stage = (uint16_t)(both >> 16);
     sample.slot = (uint16_t)both;
+    sample.energy_mj = tsw_get_u32(in);
     return sample;
 }
 

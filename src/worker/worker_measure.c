@@ -139,6 +139,11 @@ static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t
         status = tsw_device_open(&spec, &worker->dev, err);
     if (status == TSW_OK && worker->check_timer)
         status = worker->dev->ops->trace_find(worker->dev, err);
+    if (status == TSW_OK && worker->job->policy.objective == TSW_OBJECTIVE_ENERGY) {
+        status = worker->dev->ops->energy_find(worker->dev, err);
+        if (status != TSW_OK)
+            tsw_err_wrap(err, "objective energy");
+    }
     return status;
 }
 

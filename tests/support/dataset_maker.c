@@ -234,7 +234,8 @@ static const char *sample_difference(const tsw_record_t *a, const tsw_record_t *
         const tsw_sample_t *x = &a->samples[i];
         const tsw_sample_t *y = &b->samples[i];
         if (x->interval_ns != y->interval_ns || x->round != y->round ||
-            x->launches != y->launches || x->stage != y->stage || x->slot != y->slot)
+            x->launches != y->launches || x->stage != y->stage || x->slot != y->slot ||
+            x->energy_mj != y->energy_mj)
             return "samples";
     }
     return NULL;

@@ -705,6 +705,7 @@ int nvmlDeviceGetClockInfo(void *gpu, int type, unsigned *mhz_p);
 int nvmlDeviceGetMaxClockInfo(void *gpu, int type, unsigned *mhz_p);
 int nvmlDeviceGetPowerUsage(void *gpu, unsigned *milliwatt_p);
 int nvmlDeviceGetTemperature(void *gpu, int sensor, unsigned *celsius_p);
+int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *millijoule_p);
 int nvmlDeviceGetCurrentClocksThrottleReasons(void *gpu, unsigned long long *mask_p);
 
 int nvmlInit_v2(void)
@@ -747,6 +748,26 @@ int nvmlDeviceGetPowerUsage(void *gpu, unsigned *milliwatt_p)
 {
     (void)gpu;
     *milliwatt_p = 412500;
+    return 0;
+}
+
+static struct {
+    unsigned long long millijoule;
+    int left; /* readings until it is reset; 0: it is not */
+} energy;
+
+void fake_cuda_reset_energy(int n)
+{
+    energy.left = n;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(void *gpu, unsigned long long *millijoule_p)
+{
+    (void)gpu;
+    energy.millijoule += 1000;
+    if (energy.left > 0 && --energy.left == 0)
+        energy.millijoule = 0;
+    *millijoule_p = energy.millijoule;
     return 0;
 }
 

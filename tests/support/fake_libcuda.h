@@ -26,6 +26,9 @@ void fake_cuda_reset(void);
 void fake_cuda_fail(const char *function, int n, int result);
 /* Number of GPUs; 1 after a reset. */
 void fake_cuda_set_devices(int count);
+/* From the n-th reading of NVML's energy counter on (1: the next) it counts from 0 again; 0:
+ * never. It grows by 1 J with each. */
+void fake_cuda_reset_energy(int n);
 /* Memsets of twice the L2 leave it as it is. */
 void fake_cuda_never_flush(void);
 

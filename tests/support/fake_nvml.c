@@ -161,6 +161,7 @@ int nvmlDeviceGetTemperature(gpu_t *gpu, int sensor, unsigned *celsius_p);
 int nvmlDeviceGetCurrentClocksThrottleReasons(gpu_t *gpu, unsigned long long *mask_p);
 int nvmlDeviceGetComputeRunningProcesses_v3(gpu_t *gpu, unsigned *count_p, process_t *processes);
 int nvmlDeviceGetTotalEccErrors(gpu_t *gpu, int kind, int counter, unsigned long long *count_p);
+int nvmlDeviceGetTotalEnergyConsumption(gpu_t *gpu, unsigned long long *millijoule_p);
 int nvmlEventSetCreate(void **events_p);
 int nvmlEventSetFree(void *events);
 int nvmlDeviceRegisterEvents(gpu_t *gpu, unsigned long long types, void *events);
@@ -300,6 +301,17 @@ int nvmlDeviceGetComputeRunningProcesses_v3(gpu_t *gpu, unsigned *count_p, proce
     for (unsigned i = 0; fit && i < count; i++)
         processes[i] = (process_t){.pid = pids[i]};
     return fit ? refusal(gpu, "nvmlDeviceGetComputeRunningProcesses_v3") : 7;
+}
+
+int nvmlDeviceGetTotalEnergyConsumption(gpu_t *gpu, unsigned long long *millijoule_p)
+{
+    static unsigned long long reading;
+    char text[128] = "0 400 1";
+    unsigned values[3] = {0, 0, 1};
+    (void)look_up(gpu, "energy", text, sizeof(text));
+    (void)numbers(text, values, 3);
+    *millijoule_p = values[0] + ++reading / values[2] * values[1];
+    return refusal(gpu, "nvmlDeviceGetTotalEnergyConsumption");
 }
 
 int nvmlEventSetCreate(void **events_p)

@@ -7,6 +7,7 @@
  *     log       made by calls that change something: "lock UUID MHZ", "unlock UUID", and what came
  *               of them, a line each
  * Keys: clock MHZ, memory MHZ, max MHZ, power WATT, temperature DEGREES, reasons MASK,
+ * energy BASE MJ READINGS (BASE, and MJ more with every so many readings: 0 400 1),
  * supported MHZ.., permission yes|no, processes PID.. (besides the caller's own), corrected N,
  * uncorrected N (errors so far), xid N.. (once, each), mig PROFILE (UUID is that of an instance),
  * absent yes (no such GPU), gone yes (it is lost), stuck yes (a lock changes nothing),

@@ -599,6 +599,50 @@ static void test_a_bare_wave_launches_as_often_as_asked(void **state)
     check_balance();
 }
 
+/* The counter breaks in the third reading, or the kernel does at once. */
+static void check_energy(const char *entry, bool as_graph, tsw_status_t want, double seconds)
+{
+    fake_cuda_reset();
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, entry);
+    tsw_launch_t launches[2] = {launch_of(kernel, &out), launch_of(kernel, &out)};
+    tsw_shot_t shot = {.launches = launches, .set_count = 2, .repeat = 3};
+    tsw_energy_t energy = {.energy_mj = 9};
+    fake_cuda_counts_t before, after;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->energy_find(dev, &err), TSW_OK);
+    fake_cuda_counts(&before);
+    if (as_graph)
+        assert_int_equal(dev->ops->graph_new(dev, launches, 2, 3, &shot.graph, &err), TSW_OK);
+    fake_cuda_reset_energy(as_graph ? 0 : 4);
+    assert_int_equal(dev->ops->energy(dev, &shot, 1, seconds, &energy, &err), want);
+    fake_cuda_counts(&after);
+    if (want == TSW_OK) {
+        assert_int_equal(energy.energy_mj > 0, as_graph);
+        assert_int_equal(energy.launches, after.launches - before.launches);
+        assert_int_equal(energy.launches % 3, 0);
+        assert_true(energy.interval_ns > 0);
+        assert_int_equal(after.flushes, before.flushes);
+    }
+    dev->ops->graph_free(dev, shot.graph);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    if (want == TSW_OK)
+        check_balance();
+}
+
+static void test_a_block_runs_while_the_energy_counter_does(void **state)
+{
+    (void)state;
+    check_energy("fake_write", true, TSW_OK, timeout_s);
+    check_energy("fake_write", false, TSW_OK, timeout_s);
+    check_energy("fake_hang", false, TSW_ERR_TIMEOUT, 0.02);
+    check_energy("fake_lost", false, TSW_ERR_DEVICE_LOST, timeout_s);
+    check_energy("fake_refused", false, TSW_ERR_DEVICE, timeout_s);
+}
+
 /* Shot 2 of four is bad; as a graph of two launches when it is to be. */
 static void check_wave_culprit(const char *entry, bool as_graph, double seconds, tsw_status_t want)
 {
@@ -750,6 +794,7 @@ int main(void)
         cmocka_unit_test_setup(test_modules_stay_for_the_next_cell, setup),
         cmocka_unit_test_setup(test_modules_do_not_pile_up, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),
+        cmocka_unit_test_setup(test_a_block_runs_while_the_energy_counter_does, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_no_driver_and_no_gpu_are_environment_errors, setup),

@@ -238,6 +238,59 @@ static void test_a_lock_that_cannot_be_says_what_is_needed(void **state)
     tsw_nvml_close(nvml);
 }
 
+static void assert_no_energy(const char *lines, const char *why)
+{
+    tsw_gpu_t gpu;
+    tsw_err_t err = TSW_ERR_INIT;
+    script(lines);
+    tsw_nvml_t *nvml = attach(&gpu);
+    assert_int_equal(tsw_nvml_energy_find(nvml, &gpu, &err), TSW_ERR_ENV);
+    assert_string_equal(err.text, why);
+    tsw_nvml_close(nvml);
+}
+
+static void test_an_energy_counter_or_why_there_is_none(void **state)
+{
+    (void)state;
+    tsw_gpu_t gpu;
+    tsw_err_t err = TSW_ERR_INIT;
+    uint64_t first = 0, later = 0;
+    script("energy 5000 70 2\n");
+    tsw_nvml_t *nvml = attach(&gpu);
+    assert_int_equal(tsw_nvml_energy_find(nvml, &gpu, &err), TSW_OK);
+    assert_int_equal(tsw_nvml_energy(nvml, &first, &err), TSW_OK);
+    assert_true(first >= 5000);
+    assert_int_equal(tsw_nvml_energy(nvml, &later, &err), TSW_OK);
+    assert_int_equal(tsw_nvml_energy(nvml, &later, &err), TSW_OK);
+    assert_int_equal(later - first, 70);
+    tsw_nvml_close(nvml);
+    assert_no_energy("nvmlDeviceGetTotalEnergyConsumption 3\n",
+                     "the energy counter: not supported (NVML 3)");
+    assert_no_energy("mig 1g.18gb\n", "the energy counter: it is the whole GPU's, not that of an "
+                                      "instance of MIG (NVML 3)");
+    setenv("TSW_LIBNVML", getenv("TSW_TEST_NVML_OLD"), 1);
+    assert_no_energy("", "the energy counter: not in this version of NVML (NVML 13)");
+    snprintf(gpu.unreadable, sizeof(gpu.unreadable), "no NVML: gone");
+    assert_int_equal(tsw_nvml_energy_find(NULL, &gpu, &err), TSW_ERR_ENV);
+    assert_string_equal(err.text, "the energy counter: no NVML: gone");
+}
+
+static void test_a_counter_lost_amid_a_block_makes_the_gpu_unfit(void **state)
+{
+    (void)state;
+    tsw_gpu_t gpu;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_energy_window_t window = {.has_begun = false};
+    tsw_energy_step_t step = TSW_ENERGY_BROKEN;
+    script("nvmlDeviceGetTotalEnergyConsumption@2 15\n");
+    tsw_nvml_t *nvml = attach(&gpu);
+    assert_int_equal(tsw_nvml_energy_step(nvml, &window, 1, &step, &err), TSW_OK);
+    assert_int_equal(step, TSW_ENERGY_RUNNING);
+    assert_int_equal(tsw_nvml_energy_step(nvml, &window, 2, &step, &err), TSW_ERR_DEVICE_UNFIT);
+    assert_string_equal(err.text, "the energy counter: the GPU is lost (NVML 15)");
+    tsw_nvml_close(nvml);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +304,8 @@ int main(void)
         TEST(test_the_fatal_xid_of_many_counts),
         TEST(test_a_clock_is_locked_and_unlocked),
         TEST(test_a_lock_that_cannot_be_says_what_is_needed),
+        TEST(test_an_energy_counter_or_why_there_is_none),
+        TEST(test_a_counter_lost_amid_a_block_makes_the_gpu_unfit),
     };
     return cmocka_run_group_tests_name("device_nvml", tests, NULL, NULL);
 }

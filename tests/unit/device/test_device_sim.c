@@ -412,6 +412,62 @@ static void test_replay_draws_recorded_samples_in_turn(void **state)
     tsw_device_close(dev);
 }
 
+static tsw_energy_t energy_of(const char *config, const char *scenario, uint32_t round)
+{
+    tsw_device_t *dev = open_sim("h200", 0, scenario);
+    tsw_kernel_model_t model = matmul_model(config);
+    tsw_kernel_t *kernel = load(dev, &model);
+    tsw_launch_t launch = launch_of(kernel);
+    tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 1};
+    tsw_energy_t energy;
+    tsw_err_t err = TSW_ERR_INIT;
+    uint64_t before = dev->ops->now_ns(dev);
+    assert_int_equal(dev->ops->energy_find(dev, &err), TSW_OK);
+    assert_int_equal(dev->ops->energy(dev, &shot, round, timeout_s, &energy, &err), TSW_OK);
+    assert_true(dev->ops->now_ns(dev) - before >= 600000000);
+    dev->ops->kernel_unload(dev, kernel);
+    tsw_device_close(dev);
+    return energy;
+}
+
+static double joules_of(const tsw_energy_t *energy)
+{
+    return 1e-3 * energy->energy_mj / energy->launches;
+}
+
+static double watts_of(const tsw_energy_t *energy)
+{
+    return 1e6 * energy->energy_mj / (double)energy->interval_ns;
+}
+
+/* Its own for each config, the same whenever it is asked. */
+static void test_energy_is_power_by_time(void **state)
+{
+    (void)state;
+    tsw_energy_t x = energy_of("x", "", 1), again = energy_of("x", "", 1),
+                 y = energy_of("y", "", 1);
+    assert_memory_equal(&x, &again, sizeof(x));
+    assert_true(watts_of(&x) > 500 && watts_of(&x) < 710);
+    assert_true(fabs(watts_of(&x) / watts_of(&y) - 1) > 1e-3);
+    tsw_energy_t less = energy_of("x", "power 0.8 x", 1), slow = energy_of("x", "slow 2 x", 1);
+    assert_true(fabs(joules_of(&less) / joules_of(&x) - 0.8) < 1e-3);
+    assert_true(fabs(joules_of(&slow) / joules_of(&x) - 2.0) < 1e-3);
+    tsw_energy_t later = energy_of("x", "", 2);
+    assert_true(fabs(joules_of(&later) / joules_of(&x) - 1) < 0.03);
+}
+
+static void test_a_replay_has_no_energy(void **state)
+{
+    (void)state;
+    tsw_device_spec_t spec = {.kind = "replay", .arch = 90};
+    tsw_device_t *dev = NULL;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_device_open(&spec, &dev, &err), TSW_OK);
+    assert_int_equal(dev->ops->energy_find(dev, &err), TSW_ERR_ENV);
+    assert_string_equal(err.text, "the energy counter: a replay has none");
+    tsw_device_close(dev);
+}
+
 static void test_no_memory_is_reported(void **state)
 {
     (void)state;
@@ -444,6 +500,8 @@ int main(void)
         cmocka_unit_test(test_a_shot_takes_the_time_of_its_launches),
         cmocka_unit_test(test_a_wave_names_the_culprit),
         cmocka_unit_test(test_replay_draws_recorded_samples_in_turn),
+        cmocka_unit_test(test_energy_is_power_by_time),
+        cmocka_unit_test(test_a_replay_has_no_energy),
         cmocka_unit_test(test_no_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

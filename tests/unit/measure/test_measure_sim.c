@@ -445,6 +445,89 @@ static void check_waves(uint64_t idle_ns, uint32_t least, uint32_t most)
     assert_int_equal(bench.configs[0].sample_count, 6);
 }
 
+/* Slower by 5 %, but with 76 % of the power. */
+static void test_energy_decides_after_the_times(void **state)
+{
+    (void)state;
+    bench.cell.policy.objective = TSW_OBJECTIVE_ENERGY;
+    begin("slow 1.05 TILE=2\npower 0.76 TILE=2\nslow 1.8 TILE=8");
+    for (uint32_t i = 0; i < 4; i++)
+        add(i);
+    finish();
+    assert_int_equal(tsw_measure_pick(bench.measure), 1);
+    uint32_t index = 0;
+    assert_int_equal(tsw_measure_fate(bench.measure, 1, &index), TSW_FATE_WINNER);
+    assert_int_equal(tsw_measure_fate(bench.measure, 0, &index), TSW_FATE_BEATEN);
+    assert_int_equal(bench.round_count, 2 + 4 + 3);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(bench.rounds[6 + i].stage, TSW_STAGE_ENERGY);
+        assert_int_equal(bench.rounds[6 + i].round, 4 + i);
+        assert_int_equal(bench.counts[6 + i], 3); /* the fourth is beyond 1.6x */
+        assert_true(bench.rounds[6 + i].duration_ns > 3 * 600000000ull);
+    }
+}
+
+static tsw_status_t lost_counter(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
+                                 double timeout_seconds, tsw_energy_t *energy_p, tsw_err_t *err)
+{
+    (void)dev;
+    (void)shot;
+    (void)timeout_seconds;
+    *energy_p = (tsw_energy_t){.energy_mj = 5, .launches = 7, .interval_ns = 100};
+    if (round < 5)
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_DEVICE_UNFIT, "the energy counter: gone");
+}
+
+static tsw_status_t reset_counter(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
+                                  double timeout_seconds, tsw_energy_t *energy_p, tsw_err_t *err)
+{
+    (void)dev;
+    (void)timeout_seconds;
+    (void)err;
+    bool is_hit = round == 5 && shot->launches[0].config_index == 0;
+    *energy_p = (tsw_energy_t){.energy_mj = is_hit ? 0 : 5 + shot->launches[0].config_index,
+                               .launches = 7,
+                               .interval_ns = 100};
+    return TSW_OK;
+}
+
+static tsw_status_t finish_with(tsw_status_t (*energy)(tsw_device_t *, const tsw_shot_t *, uint32_t,
+                                                       double, tsw_energy_t *, tsw_err_t *),
+                                tsw_err_t *err)
+{
+    bench.cell.policy.objective = TSW_OBJECTIVE_ENERGY;
+    begin("");
+    add(0);
+    add(1);
+    tsw_device_ops_t ops = *bench.dev->ops;
+    const tsw_device_ops_t *kept = bench.dev->ops;
+    ops.energy = energy;
+    bench.dev->ops = &ops;
+    tsw_status_t status = tsw_measure_time(bench.measure, 0, err);
+    bench.dev->ops = kept;
+    return status;
+}
+
+static void test_a_lost_energy_counter_ends_the_process(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(finish_with(lost_counter, &err), TSW_ERR_DEVICE_UNFIT);
+    assert_string_equal(err.text, "the energy counter: gone");
+    assert_int_equal(bench.round_count, 2 + 4 + 1); /* the whole rounds before are told */
+}
+
+static void test_a_config_whose_block_told_nothing_is_suspect(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    uint32_t index = 0;
+    assert_int_equal(finish_with(reset_counter, &err), TSW_OK);
+    assert_int_equal(tsw_measure_fate(bench.measure, 0, &index), TSW_FATE_SUSPECT);
+    assert_int_equal(tsw_measure_pick(bench.measure), 1);
+}
+
 static void test_an_idle_gpu_is_warmed_up_first(void **state)
 {
     (void)state;
@@ -506,6 +589,9 @@ int main(void)
         TEST(test_fixed_launches_and_verifies_nothing),
         TEST(test_a_budget_ends_a_cell_early),
         TEST(test_rounds_at_another_clock_are_run_again),
+        TEST(test_energy_decides_after_the_times),
+        TEST(test_a_lost_energy_counter_ends_the_process),
+        TEST(test_a_config_whose_block_told_nothing_is_suspect),
         TEST(test_an_idle_gpu_is_warmed_up_first),
         TEST(test_a_cell_without_a_good_config_has_no_rounds),
         TEST(test_no_memory_is_reported_wherever_it_lacks),

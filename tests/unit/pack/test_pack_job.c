@@ -188,6 +188,8 @@ static void test_bad_jobs_say_what_and_where(void **state)
         {"    space:", "    probe: {fixed: [SWAP], varied: [TILE_M], verdict: v}\n    space:",
          "'probe' is for purpose probe, this is research"},
         {"rounds: 7", "rounds: 0", "'rounds' is '0', wanted a whole number from 1"},
+        {"cache: hot", "objective: enrgy",
+         "'objective' is 'enrgy', wanted one of median, p90, p99, mean, energy"},
         {"cache: hot", "cache: warm", "'cache' is 'warm', wanted one of cold, hot"},
         {"run: 2h", "run: 2d", "'run' is '2d', wanted a time"},
         {"limits:", "search: {builds: 1}\nlimits:",

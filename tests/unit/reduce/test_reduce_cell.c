@@ -458,9 +458,92 @@ static void test_cell_winner_by_objective(void **state)
     tsw_reduction_t *r = NULL;
     sample_dataset_timed(new_cell(&dataset), "T=1", 1000);
     tsw_free(dataset.meta.objective);
-    dataset.meta.objective = tsw_strdup("energy");
+    dataset.meta.objective = tsw_strdup("watts");
     assert_int_equal(tsw_reduce(&dataset, &options, &r, &err), TSW_ERR_UNSUPPORTED);
-    assert_non_null(strstr(err.text, "'energy' is none of median, p90, p99, mean"));
+    assert_non_null(strstr(err.text, "'watts' is none of median, p90, p99, mean, energy"));
+    tsw_dataset_fini(&dataset);
+}
+
+/* Blocks of 1000 launches of 1 ms each, at so many watts. */
+static void add_blocks(tsw_record_t *record, double watts)
+{
+    static const double off[] = {1.0, 1.002, 0.998};
+    for (uint32_t round = 0; round < 3; round++) {
+        const tsw_sample_t block = {
+            .interval_ns = 1000 * record->samples[0].interval_ns,
+            .round = 20 + round,
+            .launches = 1000,
+            .stage = TSW_STAGE_ENERGY,
+            .energy_mj =
+                (uint32_t)(watts * off[round] * 1e-3 * (double)record->samples[0].interval_ns)};
+        assert_int_equal(tsw_record_add_sample(record, &block, NULL), TSW_OK);
+    }
+}
+
+static void make_energy_cell(tsw_dataset_t *dataset)
+{
+    tsw_cell_result_t *cell = new_cell(dataset);
+    tsw_free(dataset->meta.objective);
+    dataset->meta.objective = tsw_strdup("energy");
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 1050000); /* slower, and takes less */
+    sample_dataset_timed(cell, "T=3", 1060000); /* not told from that */
+    sample_dataset_timed(cell, "T=4", 1500000); /* not tried */
+    add_blocks(&cell->records[0], 600);
+    add_blocks(&cell->records[1], 480);
+    add_blocks(&cell->records[2], 478);
+}
+
+static void test_cell_by_energy(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    make_energy_cell(&dataset);
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_cell_summary_t *s = &r->cells[0];
+    assert_int_equal(s->winner, 1);
+    assert_int_equal(s->tie_count, 1);
+    assert_near(s->configs[0].joules, 0.6, 1e-4);
+    assert_near(s->configs[1].joules, 0.504, 1e-4);
+    assert_near(s->configs[1].watts, 480, 0.1);
+    assert_true(s->configs[1].joules_low < s->configs[1].joules &&
+                s->configs[1].joules < s->configs[1].joules_high);
+    assert_near(s->speedup, 0.6 / 0.504, 1e-3);
+    assert_near(s->configs[0].regret, 0.6 / 0.504 - 1, 1e-3);
+    assert_true(s->configs[2].in_tie_set && s->configs[2].regret == 0.0);
+    assert_true(isnan(s->configs[3].joules));
+    assert_int_equal(s->configs[3].vs_baseline.n, 0);
+    assert_near(s->configs[3].regret, 1500.0 / 1050 - 1, 1e-3);
+    assert_near(s->configs[1].time_ns.median, 1050000, 500);
+    assert_int_equal(s->configs[1].time_ns.n, 10); /* blocks are no times */
+    tsw_reduction_free(r);
+    tsw_free(dataset.meta.objective);
+    dataset.meta.objective = tsw_strdup("median");
+    r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 0);
+    assert_int_equal(r->cells[0].tie_count, 0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+static void test_cell_with_a_broken_counter(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    make_energy_cell(&dataset);
+    tsw_cell_result_t *cell = &dataset.cells[0];
+    cell->records[1].samples[11].energy_mj = 0;
+    tsw_reduction_t *r = reduced(&dataset);
+    assert_int_equal(r->cells[0].winner, 2);
+    assert_int_equal(r->cells[0].configs[1].outcome, TSW_OUTCOME_SUSPECT);
+    assert_string_equal(r->cells[0].configs[1].detail,
+                        "the energy counter stood still, or went back");
+    tsw_reduction_free(r);
+    for (size_t i = 0; i < 3; i++)
+        cell->records[i].samples[10].energy_mj = 0;
+    r = reduced(&dataset); /* nobody was tried: the fastest does not win for that */
+    assert_int_equal(r->cells[0].winner, -1);
+    tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
 }
 
@@ -510,6 +593,8 @@ int main(void)
         cmocka_unit_test(test_cell_of_early_samples_alone_ranks_by_them),
         cmocka_unit_test(test_cell_final_rounds_decide_too),
         cmocka_unit_test(test_cell_winner_by_objective),
+        cmocka_unit_test(test_cell_by_energy),
+        cmocka_unit_test(test_cell_with_a_broken_counter),
         cmocka_unit_test(test_cell_times_below_the_floor_are_suspect),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -197,7 +197,7 @@ static void wrong_warmup(tsw_tables_t *tables)
 
 static void wrong_stage(tsw_tables_t *tables)
 {
-    tables->samples[4].stage = 7;
+    tables->samples[4].stage = 8;
 }
 
 static void no_launches(tsw_tables_t *tables)
@@ -215,7 +215,7 @@ static void test_derived_columns_are_recomputed(void **state)
     (void)state;
     assert_reports(wrong_median, "/records[0]: median_ns is 25");
     assert_reports(wrong_warmup, "/records[0]: n_warmup is 0, its samples give 2");
-    assert_reports(wrong_stage, "/samples/stage[4]: 7 is no stage");
+    assert_reports(wrong_stage, "/samples/stage[4]: 8 is no stage");
     assert_reports(no_launches, "/samples/launches[1]: a sample of 0 launches");
     assert_reports(wrong_launches, "/records[0]: launches is 9, its last sample has 4");
 }

@@ -230,8 +230,9 @@ static tsw_status_t check_state(const void *body, size_t size, tsw_err_t *err)
 static void fill_round(tsw_buf_t *out)
 {
     uint32_t indices[] = {7, 8};
-    tsw_sample_t samples[] = {{.interval_ns = 10, .round = 3, .launches = 5, .slot = 0},
-                              {.interval_ns = 11, .round = 3, .stage = 1, .slot = 1}};
+    tsw_sample_t samples[] = {
+        {.interval_ns = 10, .round = 3, .launches = 5, .slot = 0},
+        {.interval_ns = 11, .round = 3, .stage = 1, .slot = 1, .energy_mj = 9}};
     tsw_msg_round_t msg = {
         .round = {.round = 3, .stage = 1}, .indices = indices, .samples = samples, .count = 2};
     tsw_put_msg_round(out, &msg);
@@ -248,6 +249,7 @@ static tsw_status_t check_round(const void *body, size_t size, tsw_err_t *err)
         assert_int_equal(msg.indices[1], 8);
         assert_int_equal(msg.samples[1].interval_ns, 11);
         assert_int_equal(msg.samples[1].slot, 1);
+        assert_int_equal(msg.samples[1].energy_mj, 9);
     }
     tsw_msg_round_fini(&msg);
     return status;
