@@ -23,6 +23,7 @@ class Cell:
         self.indices = {}  # text: config_index
         self.records = {}  # text: the row of /records
         self.samples = {}  # text: [(stage, round, slot, ns per launch)]
+        self.energy = {}  # text: [{mj, ns per launch, watts}] of its blocks
         self.rounds_ns = 0  # duration of all rounds, warm-up too
         self.first_ns = 0  # of the launches that verification needs, as far as the race looks at them
         self.interval_ns = 0  # of all samples
@@ -83,6 +84,15 @@ def names(dataset, attribute):
     return [text(name) for name in dataset.attrs[attribute]]
 
 
+def energy_of(samples, stage_names, begin, end):
+    """The blocks of stage energy among these samples; files of before it have none."""
+    if "energy_mj" not in samples:
+        return []
+    columns = [samples[name][begin:end] for name in ("stage", "energy_mj", "interval_ns", "launches")]
+    return [{"mj": float(mj) / int(launches), "ns": float(ns) / int(launches), "watts": 1e6 * float(mj) / float(ns)}
+            for stage, mj, ns, launches in zip(*columns) if stage_names[stage] == "energy"]
+
+
 def read(path):
     """All cells of a sweep.h5."""
     with h5py.File(path, "r") as sweep:
@@ -108,6 +118,7 @@ def read(path):
                     (stage_names[stage[i]], int(rounds[i]), int(slot[i]),
                      float(interval[i]) / max(int(launches[i]), 1))
                     for i in range(begin, begin + int(record["n_samples"]))]
+                cell.energy[config] = energy_of(samples, stage_names, begin, begin + int(record["n_samples"]))
                 cell.interval_ns += sum(int(interval[i]) for i in range(begin, begin + int(record["n_samples"])))
             first = int(row["first_round"])
             for done in sweep["rounds"][first:first + int(row["n_rounds"])]:
