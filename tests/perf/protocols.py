@@ -121,19 +121,8 @@ def judge(args, results):
 
 def paired(cell, config, other):
     """Median of log(config / other) over common rounds; None without any."""
-    a, b = cell.series(config), cell.series(other)
-    logs = [math.log(a[key] / b[key]) for key in a if key in b]
+    logs = cell.paired(config, other)
     return statistics.median(logs) if logs else None
-
-
-def best_of(cell):
-    """The config that loses to no other in pairs, starting from the lowest median."""
-    best = cell.timed()[0]
-    for config in cell.timed():
-        ratio = paired(cell, config, best)
-        if ratio is not None and ratio < 0:
-            best = config
-    return best
 
 
 def even_odd(cell, config):
@@ -168,7 +157,7 @@ def regrets(results, judged, protocol):
             court = judged.get((job, cell.pack, cell.variant, cell.shape))
             pick = court.followed(cell.pick()) if court is not None and cell.pick() else None
             if pick is not None and court.series(pick):
-                ratio = paired(court, pick, best_of(court))
+                ratio = paired(court, pick, court.best())
                 found.append((job, cell.name, max(0.0, math.expm1(ratio or 0.0))))
     return found
 
@@ -180,7 +169,7 @@ def rates(results, judged, protocol, is_long):
     for (job, other), (_, cells) in results.items():
         for cell in cells if other == protocol else ():
             court = judged.get((job, cell.pack, cell.variant, cell.shape))
-            best_ns = court.median(best_of(court)) if court is not None and court.timed() else None
+            best_ns = court.median(court.best()) if court is not None and court.timed() else None
             if best_ns is None or (best_ns >= LONG_NS) != is_long:
                 continue
             configs += cell.measured_count()
@@ -316,7 +305,7 @@ def main():
         sys.exit("nothing was judged")
     rows = summarise(results, judged, args.protocols)
     slots, control = slot_table(judged), control_of_races(results)
-    pairs = {f"{key[0]} {cell.name}": even_odd(cell, best_of(cell)) for key, cell in judged.items()}
+    pairs = {f"{key[0]} {cell.name}": even_odd(cell, cell.best()) for key, cell in judged.items()}
     print_protocols(rows)
     print_controls(slots, control, pairs)
     print_goals(rows, control)

@@ -1,5 +1,6 @@
 """A sweep of tilesweep as plain Python, for the programs here. Needs h5py."""
 
+import math
 import statistics
 
 import h5py
@@ -42,6 +43,20 @@ class Cell:
             series = {i: ns for i, (_, _, _, ns) in enumerate(self.samples[config])}
         return statistics.median(series.values()) if series else float("inf")
 
+    def paired(self, config, other):
+        """log(config / other) of each round that both have."""
+        a, b = self.series(config), self.series(other)
+        return [math.log(a[key] / b[key]) for key in a if key in b]
+
+    def best(self):
+        """The config that loses to no other in pairs, starting from the lowest median."""
+        best = self.timed()[0]
+        for config in self.timed():
+            logs = self.paired(config, best)
+            if logs and statistics.median(logs) < 0:
+                best = config
+        return best
+
     def timed(self):
         """Texts of the configs that were timed to the end, fastest first."""
         usable = [c for c, o in self.outcomes.items() if o == "ok" and self.series(c)]
@@ -74,6 +89,18 @@ class Cell:
 
     def measured_count(self):
         return sum(1 for samples in self.samples.values() if samples)
+
+
+def interval(values):
+    """Interval of the median that covers 95 %, by order statistics; below 6 values their range; None: one value."""
+    values, count = sorted(values), len(values)
+    if count < 2:
+        return None
+    rank, below = 0, 2.0 ** -count  # the chance that at most `rank` of them lie below the median
+    while 2 * (below + math.comb(count, rank + 1) * 2.0 ** -count) <= 0.05:
+        rank += 1
+        below += math.comb(count, rank) * 2.0 ** -count
+    return values[rank], values[count - 1 - rank]
 
 
 def text(value):
