@@ -46,13 +46,14 @@ static tsw_status_t queue_one(block_t *block, tsw_err_t *err)
     return status;
 }
 
+/* Should the driver block behind many graphs: the device has work then. */
 static bool has_room(const block_t *block)
 {
     size_t ahead = block->queued - block->ended;
+    size_t commands = block->shot.graph != NULL ? 2 : 1 + (size_t)block->shot.repeat;
     if (ahead < 2)
         return true;
-    if (ahead == most_ahead || ahead * (1 + block->shot.repeat) >= most_commands ||
-        block->ended == 0)
+    if (ahead == most_ahead || ahead * commands >= most_commands || block->ended == 0)
         return false;
     double shot_ns = (double)(block->ended_ns - block->start_ns) / (double)block->ended;
     return (double)ahead * shot_ns < ahead_ns;

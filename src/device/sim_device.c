@@ -32,7 +32,7 @@ enum {
     QUEUE_DEPTH = 1022,
     ENERGY_READ_NS = 1000000,  /* between readings of the counter */
     ENERGY_STEP_NS = 50000000, /* between its steps */
-    ENERGY_ROUNDS = 256,       /* whose noise a block of launches sees */
+    ENERGY_ROUNDS = 2048,      /* whose noise a block of launches sees */
 };
 
 typedef struct {

@@ -5,6 +5,8 @@
 #define LAUNCH_NS       5e3 /* a launch and its events */
 #define COLD_NS         3e4 /* the L2 flush before a cold launch */
 #define CONFIG_NS       5e6 /* load and verify one config */
+#define ENERGY_NS       2e9 /* blocks by energy of one config */
+#define ENERGY_CONFIGS  6.0 /* that have them, at most */
 #define EFFICIENCY      0.6 /* of the peak, by an average config */
 #define COMPILE_NS      2e8 /* NVRTC, once per build */
 #define COMPILE_ARCH_NS 6e8 /* tileiras, per arch */
@@ -63,7 +65,10 @@ double tsw_plan_cost_cell_ns(tsw_arch_t arch, tsw_dtype_t dtype, const tsw_polic
     if (policy->cache == TSW_CACHE_COLD)
         launch_ns += COLD_NS;
     double rounds = (double)policy->rounds + policy->warmup_rounds;
-    return (double)config_count * (rounds * launch_ns + CONFIG_NS);
+    double energy_ns = policy->objective == TSW_OBJECTIVE_ENERGY
+                           ? ENERGY_NS * fmin((double)config_count, ENERGY_CONFIGS)
+                           : 0.0;
+    return (double)config_count * (rounds * launch_ns + CONFIG_NS) + energy_ns;
 }
 
 double tsw_plan_cost_config(const tsw_pack_t *pack, const tsw_config_t *config)
