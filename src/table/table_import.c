@@ -6,6 +6,10 @@
 #include <jansson.h>
 #include <math.h>
 #include <string.h>
+#include <strings.h>
+
+/* Times beyond are kept as this one, which no launch reaches. */
+#define TIME_MAX_NS 1e18
 
 typedef struct {
     const char *label;
@@ -33,7 +37,8 @@ static const struct {
     double ns;
 } units[] = {
     {"milliseconds", 1e6}, {"miliseconds", 1e6}, /* as some write it */
-    {"seconds", 1e9},      {"microseconds", 1e3}, {"nanoseconds", 1.0},
+    {"seconds", 1e9},      {"microseconds", 1e3}, {"nanoseconds", 1.0}, {"ms", 1e6}, {"s", 1e9},
+    {"us", 1e3},           {"ns", 1.0},
 };
 
 static bool find_outcome(const json_t *value, tsw_outcome_t *outcome_p)
@@ -50,6 +55,11 @@ static bool find_outcome(const json_t *value, tsw_outcome_t *outcome_p)
 
 /* ---- configs ---- */
 
+static bool is_value(const json_t *value)
+{
+    return json_is_string(value) || json_is_number(value) || json_is_boolean(value);
+}
+
 static void format_value(const json_t *value, tsw_buf_t *out)
 {
     if (json_is_string(value))
@@ -62,10 +72,14 @@ static void format_value(const json_t *value, tsw_buf_t *out)
         tsw_buf_append_text(out, json_is_true(value) ? "true" : "false");
 }
 
-static tsw_status_t add_value(tsw_import_config_t *config, const char *key, const json_t *value,
-                              tsw_buf_t *text, tsw_err_t *err)
+static tsw_status_t add_value(const work_t *work, tsw_import_config_t *config, const char *key,
+                              const json_t *value, tsw_buf_t *text, tsw_err_t *err)
 {
     tsw_buf_t one = TSW_BUF_INIT;
+    if (!is_value(value))
+        return tsw_err_set(err, TSW_ERR_INPUT, "%s: config %zu %s '%.60s'", work->label,
+                           (size_t)(config - work->import.configs),
+                           value == NULL ? "has no" : "has neither a number nor a word as", key);
     tsw_import_value_t *entry = &config->values[config->value_count++];
     format_value(value, &one);
     tsw_buf_printf(text, "%s%s=%s", text->size > 0 ? " " : "", key, tsw_buf_text(&one));
@@ -75,7 +89,7 @@ static tsw_status_t add_value(tsw_import_config_t *config, const char *key, cons
 }
 
 /* keys NULL: all of the object's. */
-static tsw_status_t take_config(const json_t *object, const json_t *keys,
+static tsw_status_t take_config(const work_t *work, const json_t *object, const json_t *keys,
                                 tsw_import_config_t *config, tsw_err_t *err)
 {
     tsw_buf_t text = TSW_BUF_INIT;
@@ -89,14 +103,14 @@ static tsw_status_t take_config(const json_t *object, const json_t *keys,
         json_array_foreach(keys, i, value)
         {
             key = json_string_value(value);
-            if (key != NULL && status == TSW_OK)
-                status = add_value(config, key, json_object_get(object, key), &text, err);
+            if (status == TSW_OK)
+                status = add_value(work, config, key, json_object_get(object, key), &text, err);
         }
     } else if (status == TSW_OK) {
         json_object_foreach((json_t *)(uintptr_t)object, key, value)
         {
             if (status == TSW_OK)
-                status = add_value(config, key, value, &text, err);
+                status = add_value(work, config, key, value, &text, err);
         }
     }
     config->config = tsw_buf_take_text(&text);
@@ -114,8 +128,8 @@ static tsw_status_t take_times(const work_t *work, const json_t *list, const jso
     for (size_t i = 0; i < count; i++) {
         const json_t *value = json_is_array(list) ? json_array_get(list, i) : one;
         double time_ns = json_number_value(value) * work->unit_ns;
-        if (json_is_number(value) && time_ns > 0.0 && isfinite(time_ns))
-            config->times_ns[config->count++] = time_ns;
+        if (json_is_number(value) && time_ns > 0.0)
+            config->times_ns[config->count++] = fmin(time_ns, TIME_MAX_NS);
     }
     if (config->count == 0)
         config->outcome = TSW_OUTCOME_SKIPPED; /* ok, they say, without a time */
@@ -141,12 +155,14 @@ static tsw_status_t take_cached(work_t *work, const json_t *root, const json_t *
     tsw_import_config_t *config = &work->import.configs[work->import.count];
     const char *objective = json_string_value(json_object_get(root, "objective"));
     const json_t *value = json_object_get(entry, objective != NULL ? objective : "time");
+    if (value == NULL)
+        value = json_object_get(entry, "time");
     const json_t *error = json_object_get(entry, "__error__");
     if (!json_is_object(entry))
         return fault(work, work->import.count, "no object", err);
     work->import.count++;
     tsw_status_t status =
-        take_config(entry, json_object_get(root, "tune_params_keys"), config, err);
+        take_config(work, entry, json_object_get(root, "tune_params_keys"), config, err);
     if (status != TSW_OK || find_outcome(error != NULL ? error : value, &config->outcome))
         return status;
     if (error != NULL || json_is_string(value))
@@ -155,15 +171,28 @@ static tsw_status_t take_cached(work_t *work, const json_t *root, const json_t *
                       err);
 }
 
+static bool are_names(const json_t *list)
+{
+    const json_t *name;
+    size_t i;
+    bool good = json_is_array(list);
+    json_array_foreach(list, i, name)
+    {
+        good = good && json_is_string(name);
+    }
+    return good;
+}
+
 static tsw_status_t take_cache(work_t *work, const json_t *root, tsw_err_t *err)
 {
     json_t *cache = json_object_get(root, "cache");
     const char *key;
     json_t *entry;
-    if (!json_is_object(cache) || !json_is_array(json_object_get(root, "tune_params_keys")))
-        return tsw_err_set(err, TSW_ERR_INPUT,
-                           "%s: a cache file needs a map 'cache' and a list 'tune_params_keys'",
-                           work->label);
+    if (!json_is_object(cache) || !are_names(json_object_get(root, "tune_params_keys")))
+        return tsw_err_set(
+            err, TSW_ERR_INPUT,
+            "%s: a cache file needs a map 'cache' and a list of names 'tune_params_keys'",
+            work->label);
     work->unit_ns = 1e6;
     tsw_status_t status = make_room(work, json_object_size(cache), err);
     if (status != TSW_OK)
@@ -189,13 +218,15 @@ static tsw_status_t take_unit(work_t *work, const json_t *root, tsw_err_t *err)
                            "or another",
                            work->label);
     for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-        if (strcmp(unit, units[i].word) == 0) {
+        if (strcasecmp(unit, units[i].word) == 0) {
             work->unit_ns = units[i].ns;
             return TSW_OK;
         }
     }
-    return tsw_err_set(err, TSW_ERR_INPUT, "%s: the time unit '%.40s' is unknown", work->label,
-                       unit);
+    return tsw_err_set(err, TSW_ERR_INPUT,
+                       "%s: the time unit '%.40s' is unknown, wanted one of seconds, milliseconds, "
+                       "microseconds, nanoseconds, s, ms, us, ns",
+                       work->label, unit);
 }
 
 static tsw_status_t take_result(work_t *work, const json_t *result, tsw_err_t *err)
@@ -209,7 +240,7 @@ static tsw_status_t take_result(work_t *work, const json_t *result, tsw_err_t *e
     if (invalidity != NULL && !find_outcome(invalidity, &config->outcome))
         return fault(work, work->import.count, "an 'invalidity' of an unknown kind", err);
     work->import.count++;
-    tsw_status_t status = take_config(configuration, NULL, config, err);
+    tsw_status_t status = take_config(work, configuration, NULL, config, err);
     bool wrong = json_is_number(correctness) && json_number_value(correctness) <= 0.0;
     if (wrong && config->outcome == TSW_OUTCOME_OK)
         config->outcome = TSW_OUTCOME_WRONG_RESULT;
@@ -278,6 +309,8 @@ tsw_status_t tsw_import_read(const char *label, const char *text, size_t size,
 {
     work_t work = {.label = label};
     json_error_t why;
+    if (size == 0)
+        return tsw_err_set(err, TSW_ERR_INPUT, "%s:1:0: the file is empty", label);
     json_t *root = parse(text, size, &why);
     if (root == NULL)
         root = parse_open(text, size);

@@ -135,7 +135,7 @@ static tsw_status_t lacks_name(work_t *w, size_t knob)
     tsw_buf_t what = TSW_BUF_INIT;
     tsw_buf_printf(&what, "%s has no tunable '%s'", w->match->label, wanted);
     append_hint(&what, wanted, w->names, w->name_count);
-    tsw_buf_append_text(&what, "; it has");
+    tsw_buf_append_text(&what, w->name_count > 0 ? "; it has" : "; it has none");
     for (size_t i = 0; i < w->name_count; i++)
         tsw_buf_printf(&what, "%s %s", i > 0 ? "," : "", w->names[i]);
     tsw_buf_printf(&what, "; say which one it is: --replay-names %s=NAME", name);

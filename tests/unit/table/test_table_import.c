@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "table/table_import.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static tsw_status_t read_text(const char *text, tsw_import_t *import, tsw_err_t *err)
@@ -103,6 +104,38 @@ static void test_results_yield_times_and_failures(void **state)
     tsw_import_fini(&import);
 }
 
+/* In any case and in short; a time beyond all bounds is one that no launch reaches. */
+static void test_units(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *word;
+        double ns;
+    } units[] = {{"Milliseconds", 1e6}, {"ms", 1e6}, {"US", 1e3}, {"ns", 1}, {"s", 1e9}};
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+        char text[256];
+        snprintf(text, sizeof(text),
+                 "{\"metadata\": {\"timeunit\": \"%s\"}, \"results\": [{\"configuration\": "
+                 "{\"a\": 1}, \"times\": {\"runtimes\": [1, -1, 1e300]}}]}",
+                 units[i].word);
+        tsw_import_t import = read_good(text);
+        assert_int_equal(import.configs[0].count, 2);
+        assert_ns(import.configs[0].times_ns[0], units[i].ns);
+        assert_ns(import.configs[0].times_ns[1], 1e18);
+        tsw_import_fini(&import);
+    }
+}
+
+/* Where the objective of a cache file is another one, failures stand in place of the time. */
+static void test_failures_beside_another_objective(void **state)
+{
+    (void)state;
+    tsw_import_t import = read_good("{\"tune_params_keys\": [\"a\"], \"objective\": \"GFLOP/s\", "
+                                    "\"cache\": {\"1\": {\"a\": 1, \"time\": \"InvalidConfig\"}}}");
+    assert_int_equal(import.configs[0].outcome, TSW_OUTCOME_INVALID);
+    tsw_import_fini(&import);
+}
+
 static void assert_refused(const char *text, const char *why)
 {
     tsw_import_t import;
@@ -116,7 +149,7 @@ static void assert_refused(const char *text, const char *why)
 static void test_other_files_are_refused(void **state)
 {
     (void)state;
-    assert_refused("", "f.json:1:0:");
+    assert_refused("", "f.json:1:0: the file is empty");
     assert_refused("{\"a\": 1,\n\"b\" 2}", "f.json:2:");
     assert_refused("{}", "neither a cache file");
     assert_refused("[1]", "neither a cache file");
@@ -129,8 +162,14 @@ static void test_other_files_are_refused(void **state)
     assert_refused("{\"results\": [], \"metadata\": {\"timeunit\": \"\"}}", "no unit of time");
     assert_refused(T4_HEAD "{}]}", "config 0: no 'configuration'");
     assert_refused(T4_HEAD "{\"configuration\": {}, \"invalidity\": \"odd\"}]}", "config 0: an");
+    assert_refused(T4_HEAD "{\"configuration\": {\"a\": null}}]}",
+                   "config 0 has neither a number nor a word as 'a'");
+    assert_refused(T4_HEAD "{\"configuration\": {\"a\": [1]}}]}", "config 0 has neither");
+    assert_refused("{\"tune_params_keys\": [1], \"cache\": {}}", "a list of names");
+    assert_refused(CACHE_HEAD "\"1\": {\"a\": 1, \"time\": 1}}}", "config 0 has no 'b'");
     assert_refused(CACHE_HEAD "\"1\": 5}}", "config 0: no object");
-    assert_refused(CACHE_HEAD "\"1\": {\"a\": 1, \"time\": \"Odd\"}}}", "config 0: an error");
+    assert_refused(CACHE_HEAD "\"1\": {\"a\": 1, \"b\": 1, \"time\": \"Odd\"}}}",
+                   "config 0: an error");
 }
 
 static void test_out_of_memory(void **state)
@@ -153,6 +192,8 @@ int main(void)
         cmocka_unit_test(test_cache_file_yields_times_and_failures),
         cmocka_unit_test(test_cache_file_may_be_open_ended),
         cmocka_unit_test(test_results_yield_times_and_failures),
+        cmocka_unit_test(test_units),
+        cmocka_unit_test(test_failures_beside_another_objective),
         cmocka_unit_test(test_other_files_are_refused),
         cmocka_unit_test(test_out_of_memory),
     };
