@@ -264,8 +264,7 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
     print_regret(", baseline alone", group->baseline_mean_regret, group->baseline_worst_regret,
                  out);
     tsw_buf_append_text(out, "\n");
-    if (strcmp(dataset->meta.purpose, "fixed") != 0)
-        tsw_cli_verdict_print(group, verdict, out);
+    tsw_cli_verdict_print(dataset->meta.purpose, group, verdict, out);
     print_dropped_dims(group, out);
     if (strcmp(dataset->meta.purpose, "release") != 0) {
         tsw_status_t status = print_values(group, out, err);

@@ -8,8 +8,11 @@
 #include "rules/patch.h"
 #include "space/space.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
+
+enum { LIST_SIZE = 8 };
 
 typedef struct {
     const char *output;
@@ -35,17 +38,75 @@ static char *row_of(const char *config)
     return tsw_buf_take_text(&row);
 }
 
-/* The pack's text with the list of the group's arch replaced by what the group chose. */
+static bool is_among(const char *config, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(list[i], config) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The weighted mean regret over all cells; infinite: an alias, or not usable in some cell. */
+static double regret_of(const tsw_group_t *group, const char *config)
+{
+    double sum = 0, weights = 0;
+    for (size_t c = 0; c < group->cell_count; c++) {
+        const tsw_cell_summary_t *cell = group->cells[c];
+        double regret = INFINITY;
+        for (size_t i = 0; i < cell->config_count; i++) {
+            const tsw_config_result_t *result = &cell->configs[i];
+            if (result->usable && !result->is_alias && strcmp(result->config, config) == 0)
+                regret = result->regret;
+        }
+        sum += cell->cell->weight * regret;
+        weights += cell->cell->weight;
+    }
+    return sum / weights;
+}
+
+/* The best one that is not in the list; NULL: none is left that all cells can use. */
+static const char *find_next(const tsw_group_t *group, const char *const *list, size_t count)
+{
+    const char *best = NULL;
+    double least = INFINITY;
+    for (size_t i = 0; i < group->cells[0]->config_count; i++) {
+        const char *config = group->cells[0]->configs[i].config;
+        if (is_among(config, list, count))
+            continue;
+        double regret = regret_of(group, config);
+        if (regret < least) {
+            least = regret;
+            best = config;
+        }
+    }
+    return best;
+}
+
+/* What the choice keeps comes first, the best of all shapes fill the list. */
+static size_t list_best(const tsw_group_t *group, const char *list[LIST_SIZE])
+{
+    size_t count = 0;
+    for (; count < group->selected_count; count++)
+        list[count] = group->selected[count];
+    while (count < LIST_SIZE && (list[count] = find_next(group, list, count)) != NULL)
+        count++;
+    return count;
+}
+
+/* The pack's text with the list of the group's arch replaced by the best of the group. */
 static tsw_status_t patch_group(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
                                 const tsw_group_t *group, const tsw_pack_t *pack, tsw_buf_t *out,
                                 tsw_err_t *err)
 {
-    char **rows = tsw_calloc(group->selected_count, sizeof(*rows));
+    const char *best[LIST_SIZE];
+    char *rows[LIST_SIZE];
     char source[200], digest[TSW_KEY_TEXT_SIZE];
+    size_t best_count = list_best(group, best);
     size_t count = 0;
-    tsw_status_t status = rows != NULL ? TSW_OK : tsw_err_nomem(err);
-    for (; status == TSW_OK && count < group->selected_count; count++) {
-        rows[count] = row_of(group->selected[count]);
+    tsw_status_t status = TSW_OK;
+    for (; status == TSW_OK && count < best_count; count++) {
+        rows[count] = row_of(best[count]);
         if (rows[count] == NULL)
             status = tsw_err_nomem(err);
     }
@@ -56,9 +117,23 @@ static tsw_status_t patch_group(const tsw_dataset_t *dataset, const tsw_reductio
     if (status == TSW_OK)
         status = tsw_patch_replace(pack, group->arch, source, (const char *const *)rows, count, out,
                                    err);
-    for (size_t i = 0; rows != NULL && i < count; i++)
+    for (size_t i = 0; i < count; i++)
         tsw_free(rows[i]);
-    tsw_free(rows);
+    return status;
+}
+
+static tsw_status_t no_such_pack(const tsw_reduction_t *reduction, const char *name, tsw_err_t *err)
+{
+    tsw_buf_t packs = TSW_BUF_INIT;
+    for (size_t i = 0; i < reduction->group_count; i++) {
+        const char *pack = reduction->groups[i].pack;
+        if (i == 0 || strcmp(pack, reduction->groups[i - 1].pack) != 0)
+            tsw_buf_printf(&packs, "%s%s", i > 0 ? ", " : "", pack);
+    }
+    tsw_status_t status =
+        tsw_err_set(err, TSW_ERR_ARG, "the run has no usable result of a pack '%s', it has %s",
+                    name, packs.size > 0 ? tsw_buf_text(&packs) : "none of any pack");
+    tsw_buf_fini(&packs);
     return status;
 }
 
@@ -78,7 +153,12 @@ static tsw_status_t find_group(const tsw_reduction_t *reduction, const char *nam
         found = i;
     }
     if (found == SIZE_MAX)
-        return tsw_err_set(err, TSW_ERR_ARG, "the run has no usable result of a pack '%s'", name);
+        return no_such_pack(reduction, name, err);
+    if (reduction->groups[found].selected_count < 2)
+        return tsw_err_set(err, TSW_ERR_UNSUPPORTED,
+                           "nothing to promote: no config of the run is faster than the baseline "
+                           "of pack %s on any of its shapes",
+                           name);
     *index_p = found;
     return TSW_OK;
 }
@@ -111,8 +191,11 @@ static tsw_status_t check_purpose(const tsw_dataset_t *dataset, tsw_err_t *err)
         strcmp(dataset->meta.purpose, "research") == 0)
         return TSW_OK;
     return tsw_err_set(err, TSW_ERR_UNSUPPORTED,
-                       "the run's purpose is '%s': what it chose is in its tables already",
-                       dataset->meta.purpose);
+                       "the run's purpose is '%s': a patch comes from a probe or from research%s",
+                       dataset->meta.purpose,
+                       strcmp(dataset->meta.purpose, "release") == 0
+                           ? ", what this one chose is in its tables already"
+                           : "");
 }
 
 static tsw_status_t promote(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
@@ -128,7 +211,7 @@ static tsw_status_t promote(const tsw_words_t *words, void *user, int *exit_p, t
     if (status == TSW_OK)
         status = check_purpose(&dataset, err);
     if (status == TSW_OK)
-        status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
+        status = tsw_cli_reduce_with_roofs(&dataset, LIST_SIZE, &reduction, err);
     if (status == TSW_OK)
         status = tsw_cli_verdicts_make(reduction, words->items, 1, &verdicts, err);
     if (status == TSW_OK)

@@ -234,8 +234,9 @@ static tsw_status_t print_rows(const tsw_dataset_t *dataset, const tsw_reduction
 }
 
 /* Below the rows, as it is of a pack and arch, not of a config. */
-static tsw_status_t print_verdicts(const tsw_words_t *words, const tsw_reduction_t *reduction,
-                                   const show_args_t *args, tsw_err_t *err)
+static tsw_status_t print_verdicts(const tsw_words_t *words, const char *purpose,
+                                   const tsw_reduction_t *reduction, const show_args_t *args,
+                                   tsw_err_t *err)
 {
     tsw_cli_verdicts_t verdicts = {0};
     tsw_buf_t out = TSW_BUF_INIT;
@@ -252,7 +253,7 @@ static tsw_status_t print_verdicts(const tsw_words_t *words, const tsw_reduction
         tsw_buf_printf(&out, "%s%s%s on %s\n", group->pack, group->variant != NULL ? " " : "",
                        group->variant != NULL ? group->variant : "",
                        tsw_arch_format(group->arch, arch));
-        tsw_cli_verdict_print(group, &verdicts.items[i], &out);
+        tsw_cli_verdict_print(purpose, group, &verdicts.items[i], &out);
     }
     if (status == TSW_OK && !tsw_buf_ok(&out))
         status = tsw_err_nomem(err);
@@ -293,8 +294,9 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
         status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
         status = print_rows(&dataset, reduction, args, err);
-    if (status == TSW_OK && tsw_format_parse(args->format) == TSW_FORMAT_TEXT)
-        status = print_verdicts(words, reduction, args, err);
+    if (status == TSW_OK && tsw_format_parse(args->format) == TSW_FORMAT_TEXT &&
+        strcmp(dataset.meta.purpose, "fixed") != 0)
+        status = print_verdicts(words, dataset.meta.purpose, reduction, args, err);
     tsw_reduction_free(reduction);
     tsw_dataset_fini(&dataset);
     return status;

@@ -265,9 +265,30 @@ static void print_suggestions(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
     tsw_buf_fini(&lines);
 }
 
-void tsw_cli_verdict_print(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
-                           tsw_buf_t *out)
+/* Verdicts are for the lists of packs; who looks around learns what was found. */
+static void print_found(const tsw_group_t *group, const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
 {
+    if (verdict->verdict == TSW_VERDICT_NONE)
+        return;
+    tsw_buf_append_text(out, "  found: ");
+    print_gain(group, verdict, out);
+    if (group->selected_count > 1)
+        tsw_buf_printf(out, "    next: tilesweep promote RUN %s, then a run of the new list\n",
+                       group->pack);
+    else
+        tsw_buf_append_text(out, "    next: nothing, the baseline is the best for all shapes\n");
+    print_suggestions(verdict, out);
+}
+
+void tsw_cli_verdict_print(const char *purpose, const tsw_group_t *group,
+                           const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+{
+    if (strcmp(purpose, "fixed") == 0)
+        return;
+    if (strcmp(purpose, "release") != 0) {
+        print_found(group, verdict, out);
+        return;
+    }
     tsw_buf_printf(out, "  verdict %s", tsw_verdict_name(verdict->verdict));
     if (verdict->verdict == TSW_VERDICT_NONE) {
         tsw_buf_append_text(out, ": no shape has both the baseline and another config\n");

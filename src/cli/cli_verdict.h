@@ -29,8 +29,9 @@ tsw_status_t tsw_cli_verdicts_make(const tsw_reduction_t *reduction, const char 
                                    tsw_err_t *err);
 void tsw_cli_verdicts_fini(tsw_cli_verdicts_t *verdicts);
 
-/* The lines of one group, indented by two. */
-void tsw_cli_verdict_print(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
-                           tsw_buf_t *out);
+/* The lines of one group, indented by two. A run of another purpose than release has what it found
+ * in place of a verdict; the purpose fixed has nothing. */
+void tsw_cli_verdict_print(const char *purpose, const tsw_group_t *group,
+                           const tsw_cli_verdict_t *verdict, tsw_buf_t *out);
 
 #endif
