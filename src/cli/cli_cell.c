@@ -280,6 +280,8 @@ tsw_status_t tsw_one_cell_run(const tsw_one_cell_t *cell, const char *invocation
     tsw_status_t status = prepare(cell, &snapshot, &config, err);
     if (status == TSW_OK)
         status = tsw_once_run(&snapshot, &options, &result.dataset, &summary, err);
+    if (status == TSW_OK && summary.cells_skipped > 0)
+        status = tsw_err_set(err, TSW_ERR_ARG, "the shape is empty, there is nothing to launch");
     if (status == TSW_OK)
         status = find_records(tsw_buf_text(&config), &result, err);
     if (status == TSW_OK)

@@ -3,12 +3,15 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "pack/job.h"
 #include "record/parts.h"
 #include "store/store.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 /* Relative to the folder of the program: in the build tree, and installed. */
 static const char *const kernels_places[] = {"../../kernels", "../share/tilesweep/kernels"};
@@ -45,16 +48,34 @@ tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *er
 const char *tsw_cli_autotune_off(void)
 {
     static const char *const names[] = {"DISABLE_AUTOTUNE", "TILEGYM_DISABLE_AUTOTUNE"};
-    static const char *const off[] = {"", "0", "false"};
+    static const char *const off[] = {"", "0", "false", "no", "off"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         const char *value = getenv(names[i]);
         bool is_set = value != NULL;
         for (size_t k = 0; k < sizeof(off) / sizeof(off[0]); k++)
-            is_set = is_set && strcmp(value, off[k]) != 0;
+            is_set = is_set && strcasecmp(value, off[k]) != 0;
         if (is_set)
             return names[i];
     }
     return NULL;
+}
+
+tsw_status_t tsw_cli_name_job(tsw_err_t *err, tsw_status_t status, const char *job_path)
+{
+    static const char prefix[] = "job.yaml:";
+    char text[TSW_ERR_TEXT_MAX];
+    if (status == TSW_OK || !tsw_text_starts_with(err->text, prefix))
+        return status;
+    const char *rest = err->text + sizeof(prefix) - 1;
+    if (job_path != NULL) {
+        const char *slash = strrchr(job_path, '/');
+        snprintf(text, sizeof(text), "%.200s:%.1800s", slash != NULL ? slash + 1 : job_path, rest);
+    } else {
+        rest += strspn(rest, "0123456789:");
+        snprintf(text, sizeof(text), "%s", rest + strspn(rest, " "));
+    }
+    memcpy(err->text, text, sizeof(text));
+    return status;
 }
 
 tsw_status_t tsw_cli_snapshot(const char *job_path, const char *kernels_option,

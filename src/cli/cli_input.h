@@ -10,8 +10,12 @@
 tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *err);
 
 /* The variable of the environment that switches tuning off, DISABLE_AUTOTUNE or
- * TILEGYM_DISABLE_AUTOTUNE; NULL: none is set, or to nothing, 0 or false. Static. */
+ * TILEGYM_DISABLE_AUTOTUNE; NULL: none is set, or to nothing, 0, false, no or off. Static. */
 const char *tsw_cli_autotune_off(void);
+
+/* In place of the "job.yaml:" that begins an error of a snapshot's job: the name of the file that
+ * the user gave. NULL: there is no such file, and the place goes too. Returns the error's code. */
+tsw_status_t tsw_cli_name_job(tsw_err_t *err, tsw_status_t status, const char *job_path);
 
 /* tsw_job_snapshot with the packs' folder looked up; of purpose fixed where tuning is switched off.
  */

@@ -140,7 +140,7 @@ tsw_status_t tsw_once_run(tsw_fileset_t *snapshot, const tsw_run_options_t *opti
         status = tsw_err_nomem(err);
     own.run_dir = run_dir;
     if (status == TSW_OK)
-        status = run_alone(snapshot, &own, summary_p, err);
+        status = tsw_cli_name_job(err, run_alone(snapshot, &own, summary_p, err), NULL);
     if (status == TSW_OK)
         status = tsw_store_read(run_dir, dataset_p, &skipped, err);
     if (temp != NULL)

@@ -94,7 +94,7 @@ static tsw_status_t print_plan(const tsw_words_t *words, void *user, int *exit_p
     if (status == TSW_OK && args->archs != NULL)
         status = replace_archs(job, args->archs, err);
     if (status == TSW_OK)
-        status = tsw_plan_make(job, &plan, err);
+        status = tsw_cli_name_job(err, tsw_plan_make(job, &plan, err), words->items[0]);
     if (status == TSW_OK) {
         if (args->json)
             tsw_plan_json(plan, &out);

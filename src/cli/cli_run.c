@@ -131,7 +131,7 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args
     args->run.job_path = job_path;
     if (status == TSW_OK) {
         status = tsw_run(comm, &snapshot, &args->run, summary, err);
-        status = tsw_comm_agree(comm, status, err);
+        status = tsw_cli_name_job(err, tsw_comm_agree(comm, status, err), job_path);
     }
     tsw_fileset_fini(&snapshot);
     return status;
