@@ -65,6 +65,16 @@ static void end_broken(tsw_run_t *run)
     tsw_comm_abort(run->comm, EXIT_BUG);
 }
 
+/* Once work has begun, what is not found is no fault of the input: the folder was removed or
+ * renamed under the run. */
+static tsw_status_t as_env(tsw_status_t status, tsw_err_t *err)
+{
+    if (status != TSW_ERR_NOT_FOUND)
+        return status;
+    tsw_err_t was = *err;
+    return tsw_err_set(err, TSW_ERR_ENV, "%s", was.text);
+}
+
 static void run_fini(tsw_run_t *run)
 {
     tsw_loop_free(run->loop);
@@ -121,7 +131,7 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
             status = tsw_run_other_generations(run, status, e);
         if (run->broken)
             end_broken(run);
-        status = tsw_run_finish(run, status, summary_p, e);
+        status = as_env(tsw_run_finish(run, status, summary_p, e), e);
     }
     run_fini(run);
     tsw_free(run);

@@ -99,6 +99,8 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
     }
     if (status == TSW_OK && skipped != NULL && skipped[0] != '\0')
         tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
+    if (status == TSW_OK && !summary->stopped_early)
+        status = tsw_run_check_results(run, &dataset, err);
     if (status == TSW_OK)
         status = note_retired(run, &dataset, summary, err);
     for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)

@@ -133,6 +133,9 @@ tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err)
         status = tsw_run_resume(run, err);
     if (status == TSW_OK)
         status = tsw_store_next_attempt(dir, &run->attempt, err);
+    if (status == TSW_OK && run->attempt > 1 && !run->options->resume)
+        return tsw_err_set(err, TSW_ERR_ENV,
+                           "output folder %s: another run has begun there at the same time", dir);
     if (status == TSW_OK)
         status = write_inputs(run, err);
     return as_env(status, dir, err);

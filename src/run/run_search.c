@@ -98,24 +98,6 @@ static tsw_status_t read_results(const tsw_run_t *run, tsw_dataset_t *dataset, t
     return status;
 }
 
-/* What all ranks have sealed must be there: a choice without it would not be what a resume makes.
- * Only a file system that shows old folders can be behind this. */
-static tsw_status_t check_results(const tsw_run_t *run, const tsw_dataset_t *results,
-                                  tsw_err_t *err)
-{
-    size_t missing = 0;
-    for (size_t i = 0; run->generation > 0 && i < run->plan->cell_count; i++) {
-        const tsw_cell_result_t *result = tsw_dataset_find(results, run->plan->cells[i].key);
-        missing += result == NULL || !result->complete;
-    }
-    if (missing == 0)
-        return TSW_OK;
-    return tsw_err_set(err, TSW_ERR_ENV,
-                       "%s does not show %zu results that ranks have sealed; go on with --resume "
-                       "once it does",
-                       run->options->run_dir, missing);
-}
-
 static void warn_default(const tsw_run_t *run)
 {
     for (size_t i = 0; !run->job->search.given && i < run->whole->cell_count; i++) {
@@ -204,8 +186,8 @@ tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *er
         status = tsw_run_await_segments(run, err);
     if (run->rank == 0 && status == TSW_OK && (run->generation > 0 || run->options->resume))
         status = read_results(run, &results, err);
-    if (run->rank == 0 && status == TSW_OK)
-        status = check_results(run, &results, err);
+    if (run->rank == 0 && status == TSW_OK && run->generation > 0)
+        status = tsw_run_check_results(run, &results, err);
     if (run->rank == 0 && status == TSW_OK)
         status = choose(run, &results, &bytes, err);
     status = share_choices(run, status, &bytes, more_p, err);

@@ -243,6 +243,10 @@ tsw_status_t tsw_run_gather_receipt(tsw_run_t *run, const uint8_t *body, size_t 
 /* Collective. Rank 0 returns once it sees in the run folder what all ranks have sealed there.
  * TSW_ERR_ENV: it does not come. */
 tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err);
+/* Rank 0, when every cell of the plan is done: TSW_ERR_ENV when one cannot be read, for a table or
+ * a choice without it would not be the one that is asked for. */
+tsw_status_t tsw_run_check_results(const tsw_run_t *run, const tsw_dataset_t *results,
+                                   tsw_err_t *err);
 
 /* ---- run_resume.c: rank 0 ---- */
 /* Reads what earlier attempts left in the folder; see the next. */

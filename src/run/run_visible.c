@@ -61,3 +61,19 @@ tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err)
     tsw_buf_fini(&mine);
     return status;
 }
+
+tsw_status_t tsw_run_check_results(const tsw_run_t *run, const tsw_dataset_t *results,
+                                   tsw_err_t *err)
+{
+    size_t missing = 0;
+    for (size_t i = 0; i < run->plan->cell_count; i++) {
+        const tsw_cell_result_t *result = tsw_dataset_find(results, run->plan->cells[i].key);
+        missing += result == NULL || !result->complete;
+    }
+    if (missing == 0)
+        return TSW_OK;
+    return tsw_err_set(err, TSW_ERR_ENV,
+                       "%s lacks %zu cells that were sealed there: segments are torn or gone, or "
+                       "the file system shows an old folder; go on with --resume",
+                       run->options->run_dir, missing);
+}
