@@ -175,12 +175,6 @@ static void print_job(const tsw_one_cell_t *cell, const assignment_t *assignment
 
 /* ---- the pack ---- */
 
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* With tuning switched off there is the baseline and nothing else. */
 static tsw_status_t check_allowed(const tsw_pack_t *pack, const tsw_config_t *config,
                                   tsw_err_t *err)
@@ -202,7 +196,6 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
     tsw_config_t config = {0};
     tsw_arch_t arch = 0;
     tsw_buf_t job = TSW_BUF_INIT;
-    const char *name = last_part(cell->words[0]);
     tsw_status_t status = tsw_once_pack_files(cell->words[0], cell->kernels, &files, err);
     if (status == TSW_OK)
         status = tsw_pack_read(&files, &pack, err);
@@ -217,9 +210,9 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
         status = tsw_once_arch(cell->device, &arch, err);
     if (status == TSW_OK) {
         tsw_config_format(pack, &config, config_text);
-        print_job(cell, &assignment, arch, &config, name, &job);
+        print_job(cell, &assignment, arch, &config, pack->name, &job);
         status = tsw_buf_ok(&job) && tsw_buf_ok(config_text)
-                     ? tsw_once_snapshot(tsw_buf_text(&job), &files, name, snapshot, err)
+                     ? tsw_once_snapshot(tsw_buf_text(&job), &files, pack->name, snapshot, err)
                      : tsw_err_nomem(err);
     }
     tsw_buf_fini(&job);

@@ -1,4 +1,5 @@
 #include "base/file.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
@@ -105,13 +106,30 @@ static tsw_status_t widen(tsw_pack_t **pack_p, const tsw_finding_t *finding, tsw
 
 enum { WIDEN_MAX = 200 };
 
+/* "c/kernel.yaml" of the pack "../c/": patch looks for it below the folder of the packs. */
+static void put_file_name(const char *word, const tsw_pack_t *pack, tsw_buf_t *out)
+{
+    size_t end = strlen(word);
+    while (end > 1 && word[end - 1] == '/')
+        end--;
+    size_t start = end;
+    while (start > 0 && word[start - 1] != '/')
+        start--;
+    if (end - start == strspn(word + start, "./"))
+        tsw_buf_append_text(out, pack->name);
+    else
+        tsw_buf_append(out, word + start, end - start);
+    tsw_buf_append_text(out, "/kernel.yaml");
+}
+
 /* Rows are added until none is proposed: each removes a finding. */
-static tsw_status_t print_patch(const tsw_pack_t *pack, tsw_err_t *err)
+static tsw_status_t print_patch(const char *word, const tsw_pack_t *pack, tsw_err_t *err)
 {
     const tsw_fileset_item_t *before = tsw_fileset_find(&pack->files, "kernel.yaml");
     tsw_pack_t *wider = NULL;
     tsw_buf_t out = TSW_BUF_INIT;
-    char name[96];
+    tsw_buf_t name = TSW_BUF_INIT;
+    size_t left = 0;
     tsw_status_t status = with_text(pack, (const char *)before->bytes, &wider, err);
     bool more = status == TSW_OK;
     for (int i = 0; more && i < WIDEN_MAX; i++) {
@@ -121,17 +139,24 @@ static tsw_status_t print_patch(const tsw_pack_t *pack, tsw_err_t *err)
         if (finding != NULL)
             status = widen(&wider, finding, err);
         more = finding != NULL && status == TSW_OK;
+        left = lint.open;
         tsw_lint_fini(&lint);
     }
-    snprintf(name, sizeof(name), "%s/kernel.yaml", pack->name);
+    put_file_name(word, pack, &name);
     if (status == TSW_OK) {
         const tsw_fileset_item_t *after = tsw_fileset_find(&wider->files, "kernel.yaml");
-        status = tsw_patch_diff((const char *)before->bytes, (const char *)after->bytes, name, &out,
-                                err);
+        status = tsw_patch_diff((const char *)before->bytes, (const char *)after->bytes,
+                                tsw_buf_text(&name), &out, err);
     }
     if (status == TSW_OK)
         fputs(tsw_buf_text(&out), stdout);
+    else
+        tsw_err_wrap(err, "%s", word);
+    if (status == TSW_OK && left > 0)
+        tsw_log(TSW_LOG_WARN, "%s: %zu finding%s that no row can mend: 'tilesweep lint' has them",
+                word, left, left == 1 ? "" : "s");
     tsw_buf_fini(&out);
+    tsw_buf_fini(&name);
     tsw_pack_free(wider);
     return status;
 }
@@ -147,7 +172,7 @@ static tsw_status_t lint_pack(const char *word, lint_args_t *args, tsw_err_t *er
             tsw_err_wrap(err, "%s", word);
     }
     if (status == TSW_OK && args->patch)
-        status = print_patch(pack, err);
+        status = print_patch(word, pack, err);
     else if (status == TSW_OK)
         print_lint(word, &lint, args);
     tsw_lint_fini(&lint);

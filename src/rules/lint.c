@@ -182,7 +182,7 @@ static const char *reason_of(const tsw_lint_ctx_t *c)
 {
     for (size_t i = 0; c->pack != NULL && i < c->pack->exception_count; i++) {
         const tsw_exception_t *exception = &c->pack->exceptions[i];
-        if (strcmp(exception->rule, c->rule->name) == 0 &&
+        if (strcmp(exception->rule, c->rule->name) == 0 && c->rule->check != tsw_rule_exceptions &&
             (exception->arch == 0 || exception->arch == c->arch))
             return exception->reason;
     }

@@ -28,7 +28,7 @@ static const char *next_line(const char *line)
 
 static bool is_blank(const char *line)
 {
-    line += strspn(line, " ");
+    line += strspn(line, " \r");
     return *line == '\n' || *line == '\0' || *line == '#';
 }
 
@@ -71,27 +71,35 @@ static const tsw_config_list_t *serving(const tsw_pack_t *pack, tsw_arch_t arch)
     return list != NULL ? list : &pack->lists[0];
 }
 
+/* New lines end as the others of the text do. */
+static const char *line_end(const char *text)
+{
+    const char *end = strchr(text, '\n');
+    return end != NULL && end > text && end[-1] == '\r' ? "\r\n" : "\n";
+}
+
 static void put_indent(tsw_buf_t *out, size_t spaces)
 {
     for (size_t i = 0; i < spaces; i++)
         tsw_buf_append_text(out, " ");
 }
 
-static void put_head(tsw_buf_t *out, size_t indent, tsw_arch_t arch, const char *source)
+static void put_head(tsw_buf_t *out, size_t indent, tsw_arch_t arch, const char *source,
+                     const char *end)
 {
     char name[16];
     put_indent(out, indent);
-    tsw_buf_printf(out, "%s:\n", tsw_arch_format(arch, name));
+    tsw_buf_printf(out, "%s:%s", tsw_arch_format(arch, name), end);
     put_indent(out, indent + 2);
-    tsw_buf_printf(out, "source: \"%s\"\n", source);
+    tsw_buf_printf(out, "source: \"%s\"%s", source, end);
     put_indent(out, indent + 2);
-    tsw_buf_append_text(out, "configs:\n");
+    tsw_buf_printf(out, "configs:%s", end);
 }
 
-static void put_row(tsw_buf_t *out, size_t indent, const char *row)
+static void put_row(tsw_buf_t *out, size_t indent, const char *row, const char *end)
 {
     put_indent(out, indent);
-    tsw_buf_printf(out, "- %s\n", row);
+    tsw_buf_printf(out, "- %s%s", row, end);
 }
 
 static tsw_status_t finish(tsw_buf_t *out, const char *rest, tsw_err_t *err)
@@ -111,21 +119,22 @@ tsw_status_t tsw_patch_replace(const tsw_pack_t *pack, tsw_arch_t arch, const ch
     if (!is_block_key(line, list))
         return not_block(list->place, err);
     tsw_buf_append(out, text, (size_t)(line - text));
-    put_head(out, indent, arch, source);
+    put_head(out, indent, arch, source, line_end(text));
     for (size_t i = 0; i < row_count; i++)
-        put_row(out, indent + 4, rows[i]);
+        put_row(out, indent + 4, rows[i], line_end(text));
     return finish(out, list->arch == arch ? block_end(line, indent) : line, err);
 }
 
-/* The row as it is written, when it is a line of its own: from its brace on. */
+/* The row as it is written, when it is a line of its own, "- {..}": from its brace on. */
 static bool row_text(const char *text, const tsw_config_row_t *row, const char **start_p,
                      size_t *size_p)
 {
     const char *line = line_at(text, row->place.line);
     const char *start = line + row->place.column - 1;
-    size_t size = strcspn(start, "\n");
+    size_t size = strcspn(start, "\r\n");
     const char *brace = memchr(start, '}', size);
-    if (*start != '{' || brace == NULL)
+    const char *dash = line + strspn(line, " ");
+    if (*start != '{' || brace == NULL || *dash != '-' || dash + 2 != start)
         return false;
     *start_p = start;
     *size_p = size;
@@ -150,19 +159,19 @@ tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *
         const char *end = next_line(start);
         tsw_buf_append(out, text, (size_t)(end - text));
         put_indent(out, (size_t)(last->place.column - 3));
-        tsw_buf_printf(out, "- %s # %s\n", row, why);
+        tsw_buf_printf(out, "- %s # %s%s", row, why, line_end(text));
         return finish(out, end, err);
     }
     tsw_buf_append(out, text, (size_t)(line - text));
-    put_head(out, indent, arch, "the default list, and coverage");
+    put_head(out, indent, arch, "the default list, and coverage", line_end(text));
     for (size_t i = 0; i < list->row_count; i++) {
         if (!row_text(text, &list->rows[i], &start, &size))
             return not_block(list->rows[i].place, err);
         put_indent(out, indent + 4);
-        tsw_buf_printf(out, "- %.*s\n", (int)size, start);
+        tsw_buf_printf(out, "- %.*s%s", (int)size, start, line_end(text));
     }
     put_indent(out, indent + 4);
-    tsw_buf_printf(out, "- %s # %s\n", row, why);
+    tsw_buf_printf(out, "- %s # %s%s", row, why, line_end(text));
     return finish(out, line, err);
 }
 

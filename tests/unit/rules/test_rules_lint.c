@@ -77,6 +77,8 @@ static const struct {
      "tolerances:", "exceptions:\n  - {rule: two_values, reason: r}\ntolerances:"},
     {"exceptions", &rules_rows,
      "tolerances:", "exceptions:\n  - {rule: no_such_rule, reason: r}\ntolerances:"},
+    {"exceptions", &rules_rows,
+     "tolerances:", "exceptions:\n  - {rule: exceptions, reason: r}\ntolerances:"},
 };
 enum { CASE_COUNT = sizeof(cases) / sizeof(cases[0]) };
 

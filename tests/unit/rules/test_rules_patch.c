@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -92,12 +93,23 @@ static void test_lists_that_are_not_blocks_are_refused(void **state)
         tsw_buf_fini(&out);
         tsw_pack_free(pack);
     }
-    tsw_pack_t *pack = rules_pack_new(&rules_rows, "      - {occupancy: [1, 2, 4, 8]}\n",
-                                      "      - occupancy: 1\n      - occupancy: [2, 4, 8]\n");
-    tsw_buf_t out = TSW_BUF_INIT;
-    assert_int_equal(tsw_patch_add(pack, 90, rows[0], "why", &out, NULL), TSW_ERR_UNSUPPORTED);
-    tsw_buf_fini(&out);
-    tsw_pack_free(pack);
+    static const char *const odd_rows[] = {
+        "    configs:\n      - occupancy: 1\n      - occupancy: [2, 4, 8]\n",
+        "    configs: [{occupancy: 1}, {occupancy: [2, 4, 8]}]\n",
+    };
+    for (size_t i = 0; i < sizeof(odd_rows) / sizeof(odd_rows[0]); i++) {
+        for (uint32_t arch = 80; arch <= 90; arch += 10) { /* served by default, and its own */
+            char list[256];
+            snprintf(list, sizeof(list), "  default:\n    source: a\n%s  sm_90:\n    source: b\n%s",
+                     odd_rows[i], odd_rows[i]);
+            tsw_pack_t *pack = rules_pack_new(&rules_rows, DEFAULT_LIST, list);
+            tsw_buf_t out = TSW_BUF_INIT;
+            assert_int_equal(tsw_patch_add(pack, arch, rows[0], "why", &out, NULL),
+                             TSW_ERR_UNSUPPORTED);
+            tsw_buf_fini(&out);
+            tsw_pack_free(pack);
+        }
+    }
 }
 
 static void check_diff(const char *before, const char *after, const char *wanted)
