@@ -42,13 +42,6 @@ static size_t race_wave_max(const tsw_policy_state_t *base)
     return wave_max(((const race_state_t *)base)->count);
 }
 
-static tsw_stage_t stage_of(const tsw_race_wave_t *wave)
-{
-    if (wave->is_warmup)
-        return TSW_STAGE_WARMUP;
-    return wave->is_final ? TSW_STAGE_FINAL : TSW_STAGE_EARLY;
-}
-
 static void race_next(tsw_policy_state_t *base, tsw_wave_t *wave_p)
 {
     race_state_t *state = (race_state_t *)base;
@@ -59,9 +52,9 @@ static void race_next(tsw_policy_state_t *base, tsw_wave_t *wave_p)
         state->wave[slot] = state->live[wave.configs[slot]];
     state->wave_count = wave.count;
     *wave_p = (tsw_wave_t){
-        .stage = stage_of(&wave),
+        .stage = wave.is_final ? TSW_STAGE_FINAL : TSW_STAGE_EARLY,
         .kind = TSW_WAVE_KIND_CELL,
-        .round = base->first_round + (wave.is_warmup ? 0 : wave.round - 1),
+        .round = base->first_round + wave.round,
         .rounds = wave.rounds,
         .launches = wave.interval_ns > 0 ? 0 : 1,
         .interval_ns = wave.interval_ns,
@@ -80,7 +73,7 @@ static void race_report(tsw_policy_state_t *base, const uint64_t *interval_ns,
         state->time_ns[slot] =
             launches[slot] > 0 ? (double)interval_ns[slot] / launches[slot] : 0.0;
     tsw_race_report(state->race, state->time_ns, launches);
-    if (!base->in_warmup && tsw_policy_is_spent(base))
+    if (tsw_policy_is_spent(base))
         tsw_race_stop(state->race);
 }
 
@@ -134,7 +127,7 @@ static void race_for_quantile(double quantile, uint32_t final_rounds, tsw_race_o
     options->figure = TSW_RACE_QUANTILE;
     options->quantile = quantile;
     options->max_rounds = options->max_rounds < most_rounds ? options->max_rounds : most_rounds;
-    options->final_rounds = options->final_most = final_rounds;
+    options->final_least = options->final_rounds = options->final_most = final_rounds;
     options->round_interval_ns = options->final_interval_ns = 0;
 }
 
@@ -144,7 +137,7 @@ static tsw_race_options_t options_of(const tsw_policy_t *policy)
     options.max_rounds = policy->rounds;
     if (policy->objective == TSW_OBJECTIVE_MEAN) { /* slow launches are seldom, and must be seen */
         options.figure = TSW_RACE_MEAN;
-        options.final_rounds = 30;
+        options.final_least = options.final_rounds = 30;
     } else if (policy->objective == TSW_OBJECTIVE_P90)
         race_for_quantile(0.9, 60, &options);
     else if (policy->objective == TSW_OBJECTIVE_P99)

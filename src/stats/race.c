@@ -7,13 +7,24 @@
 #include <math.h>
 #include <string.h>
 
-/* Early limits against the best, after round 0 (the warm-up), 1, 2 and 3. */
-static const double early_limits[] = {3.0, 1.6, 1.25, 1.10};
-enum { EARLY_ROUNDS = 4, CAREFUL_EARLY_ROUNDS = 2 };
-enum { SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
-/* The same by launches outside the race, and what may have held those up. */
-static const double first_limit = 5.0, first_slack_ns = 500000.0;
+enum { EARLY_ROUNDS = 2, SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
 enum { LONGER = 2 }; /* rounds by which the final goes on */
+
+/* Limits against the best: by launches outside the race, and after the early rounds. What is not
+ * typical counts under other objectives than the median, so these are wider. */
+typedef struct {
+    double first, early[EARLY_ROUNDS];
+} limits_t;
+static const limits_t typical_limits = {1.3, {1.25, 1.10}};
+static const limits_t careful_limits = {3.0, {1.6, 1.6}};
+
+/* First launches of 345 configs on an H200 took up to 12 % and 25 us more than the next ones. */
+static const double first_slack_ns = 50000.0;
+
+/* The final takes no longer than so many launches of each config, each behind a flush of the L2;
+ * and until its control is quiet. */
+static const double final_launches = 8.0, control_launches = 24.0, flush_ns = 40000.0;
+static const double shot_ns = 30000.0; /* what a sample takes besides its interval */
 
 /* Spread of one sample's log time that is taken for granted. */
 static const double least_sigma = 0.002;
@@ -23,9 +34,8 @@ static const double two_sided = 1.96, one_sided = 1.645;
 
 typedef struct {
     tsw_race_fate_t fate;
-    double early[EARLY_ROUNDS]; /* logs, of rounds 1 .. EARLY_ROUNDS - 1 */
-    size_t early_count;
-    double fastest;  /* log of its fastest early sample, less the bias; the warm-up among them */
+    double fastest;  /* log of its fastest early sample */
+    double least;    /* log of what it takes at least by these */
     double slowest;  /* log of the slowest one */
     double first_ns; /* a launch outside the race; 0: not known */
     double *log_ns;  /* per paired round, or of the final; a running config has all of them */
@@ -48,6 +58,8 @@ struct tsw_race {
     uint32_t round;       /* first of the wave that is out, or the next one */
     uint32_t next_look;   /* paired rounds at the end of this block */
     uint32_t finals;      /* rounds of the final so far */
+    uint32_t final_slots; /* samples of it */
+    double finals_ns;     /* what these took, about */
     bool in_final;
     bool over;
     bool unsettled;
@@ -97,7 +109,7 @@ tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_
               race->is_control != NULL && race->control != NULL && race->scratch != NULL &&
               race->pairs != NULL;
     for (size_t i = 0; ok && i < count; i++) {
-        race->entrants[i].fastest = INFINITY;
+        race->entrants[i].fastest = race->entrants[i].least = INFINITY;
         race->entrants[i].slowest = -INFINITY;
         race->entrants[i].log_ns = tsw_calloc(samples, sizeof(double));
         ok = race->entrants[i].log_ns != NULL;
@@ -140,11 +152,10 @@ static double log_mean(const double *logs, size_t n)
 /* Log of what the winner has least of, by the best samples that there are. */
 static double figure_of(const tsw_race_t *race, const entrant_t *entrant)
 {
-    bool paired = entrant->count > 0;
-    size_t count = paired ? entrant->count : entrant->early_count;
+    size_t count = entrant->count;
     if (count == 0)
         return race->options.figure == TSW_RACE_QUANTILE ? entrant->slowest : entrant->fastest;
-    memcpy(race->scratch, paired ? entrant->log_ns : entrant->early, count * sizeof(double));
+    memcpy(race->scratch, entrant->log_ns, count * sizeof(double));
     if (race->options.figure == TSW_RACE_MEAN)
         return log_mean(race->scratch, count);
     tsw_stats_sort(race->scratch, count);
@@ -236,30 +247,22 @@ static int64_t find_extreme(const tsw_race_t *race, double sign)
 
 /* ---- decisions ---- */
 
-static uint32_t early_rounds(const tsw_race_t *race)
+static const limits_t *limits_of(const tsw_race_t *race)
 {
-    return race->options.figure == TSW_RACE_MEDIAN ? EARLY_ROUNDS : CAREFUL_EARLY_ROUNDS;
+    return race->options.figure == TSW_RACE_MEDIAN ? &typical_limits : &careful_limits;
 }
 
-/* What the best of the running ones needs at most, so far. */
-static double early_best(const tsw_race_t *race)
+/* A slow outlier must not cost a good config its place, so its fastest sample is judged; after the
+ * first round there is but one, and the launch outside the race stands beside it. */
+static void drop_hopeless(tsw_race_t *race, uint32_t round)
 {
-    double best = INFINITY;
-    if (race->options.figure != TSW_RACE_QUANTILE)
-        return figure_of(race, &race->entrants[find_extreme(race, 1.0)]);
-    for (size_t i = 0; i < race->entrant_count; i++)
-        if (is_running(race, i) && race->entrants[i].slowest < best)
-            best = race->entrants[i].slowest;
-    return best;
-}
-
-/* A slow outlier must not cost a good config its place, so its fastest sample is judged. */
-static void drop_hopeless(tsw_race_t *race, double limit)
-{
-    double bound = early_best(race) + log(limit);
+    double bound = figure_of(race, &race->entrants[find_extreme(race, 1.0)]);
+    bound += log(limits_of(race)->early[round]);
     for (size_t i = 0; i < race->entrant_count; i++) {
-        if (is_running(race, i) && race->entrants[i].fastest > bound)
-            race->entrants[i].fate = TSW_RACE_HOPELESS;
+        entrant_t *entrant = &race->entrants[i];
+        bool was_fast = round == 0 && entrant->first_ns > 0.0 && log(entrant->first_ns) <= bound;
+        if (is_running(race, i) && entrant->least > bound && !was_fast)
+            entrant->fate = TSW_RACE_HOPELESS;
     }
 }
 
@@ -271,7 +274,8 @@ static void drop_by_first(tsw_race_t *race)
             best = fmin(best, race->entrants[i].first_ns);
     for (size_t i = 0; i < race->entrant_count; i++) {
         entrant_t *entrant = &race->entrants[i];
-        if (!is_running(race, i) || !(entrant->first_ns > first_limit * best + first_slack_ns))
+        if (!is_running(race, i) ||
+            !(entrant->first_ns > limits_of(race)->first * best + first_slack_ns))
             continue;
         entrant->fate = TSW_RACE_HOPELESS;
         entrant->fastest = log(entrant->first_ns);
@@ -326,25 +330,32 @@ static void begin_final(tsw_race_t *race)
     }
 }
 
-static void finish(tsw_race_t *race)
+/* Who else is still in the final: tied with the leader, or slower. */
+static void settle(tsw_race_t *race)
 {
-    race->over = true;
     race->incumbent = find_extreme(race, 1.0);
     if (race->incumbent < 0)
         return;
-    entrant_t *winner = &race->entrants[race->incumbent];
+    const entrant_t *leader = &race->entrants[race->incumbent];
     bool is_quantile = race->options.figure == TSW_RACE_QUANTILE;
     for (size_t i = 0; i < race->entrant_count; i++) {
         entrant_t *entrant = &race->entrants[i];
-        if (!is_running(race, i) || entrant == winner)
+        if (!is_running(race, i) || entrant == leader)
             continue;
-        double se = 0.0, d = figure_of(race, entrant) - figure_of(race, winner);
+        double se = 0.0, d = figure_of(race, entrant) - figure_of(race, leader);
         if (!is_quantile)
-            d = paired(race, entrant, winner, &se);
+            d = paired(race, entrant, leader, &se);
         bool tied = d <= race->options.indifference || d <= two_sided * se;
         entrant->fate = tied ? TSW_RACE_TIED : TSW_RACE_BEATEN;
     }
-    winner->fate = TSW_RACE_WINNER;
+}
+
+static void finish(tsw_race_t *race)
+{
+    race->over = true;
+    settle(race);
+    if (race->incumbent >= 0)
+        race->entrants[race->incumbent].fate = TSW_RACE_WINNER;
 }
 
 /* Nobody in the final can be better than its leader by the indifference. Who is slower than that,
@@ -372,25 +383,53 @@ static bool is_control_off(const tsw_race_t *race)
     return fabs(tsw_race_control(race)) > race->options.control_limit;
 }
 
+/* Of one round with so many members. */
+static double round_ns(const tsw_race_t *race, size_t members, uint64_t interval_ns)
+{
+    double ns = 0.0;
+    for (size_t i = 0; i < members; i++) {
+        double launch_ns = exp(race->entrants[race->members[i]].fastest);
+        ns += fmax(launch_ns, (double)interval_ns) + (race->in_final ? shot_ns : 0.0);
+    }
+    return ns;
+}
+
+/* How many rounds more its time allows, when one takes so much. */
+static double final_rounds_left(const tsw_race_t *race, double one_ns)
+{
+    double best_ns = exp(race->entrants[race->incumbent].fastest);
+    double launches = count_running(race) > 1 ? final_launches : control_launches;
+    double most_ns = launches * (double)race->entrant_count * (best_ns + flush_ns);
+    return floor((most_ns - race->finals_ns) / one_ns);
+}
+
+/* When nobody can be better any more but the control reads off, it goes on alone with the leader.
+ */
 static void decide_final(tsw_race_t *race)
 {
     const tsw_race_options_t *options = &race->options;
     race->finals += race->wave_rounds;
-    if (race->finals < options->final_rounds)
+    if (race->finals < options->final_least)
+        return;
+    double left = final_rounds_left(race, race->finals_ns / race->finals);
+    bool has_time = race->finals < options->final_most && left >= 1.0;
+    if (has_time && race->finals < options->final_rounds)
         return;
     bool decided = options->figure == TSW_RACE_QUANTILE || is_decided(race);
-    bool off = is_control_off(race);
-    if (race->finals < options->final_most && (off || !decided))
+    if (has_time && !decided)
         return;
-    race->unsettled = off;
-    finish(race);
+    settle(race);
+    left = final_rounds_left(race, 2.0 * race->finals_ns / race->final_slots);
+    has_time = race->finals < options->final_most && left >= 1.0;
+    race->unsettled = is_control_off(race);
+    if (!has_time || !race->unsettled)
+        finish(race);
 }
 
-static void decide_early(tsw_race_t *race, uint32_t last)
+static void decide_early(tsw_race_t *race, uint32_t round)
 {
-    drop_hopeless(race, early_limits[last]);
-    size_t running = count_running(race);
-    if (running == 1 || (last + 1 == early_rounds(race) && running <= race->options.final_size))
+    drop_hopeless(race, round);
+    if (count_running(race) <= race->options.final_size)
         begin_final(race);
 }
 
@@ -402,11 +441,11 @@ static void decide(tsw_race_t *race)
         decide_final(race);
         return;
     }
-    if (last < early_rounds(race)) {
+    if (last < EARLY_ROUNDS) {
         decide_early(race, last);
         return;
     }
-    uint32_t done = last - early_rounds(race) + 1;
+    uint32_t done = last - EARLY_ROUNDS + 1;
     if (done < race->next_look && done < race->options.max_rounds)
         return;
     race->next_look += done < LARGE_FROM ? SMALL_BLOCK : LARGE_BLOCK;
@@ -432,28 +471,35 @@ static size_t find_members(tsw_race_t *race)
 
 static uint64_t interval_of(const tsw_race_t *race)
 {
-    bool is_crowded = count_running(race) > race->options.final_size;
-    if (race->round == 0 || (race->round == 1 && is_crowded && !race->in_final))
+    if (race->round == 0)
         return 0;
     return race->in_final ? race->options.final_interval_ns : race->options.round_interval_ns;
+}
+
+/* Until something is decided, as far as its time allows. */
+static uint32_t count_final_rounds(const tsw_race_t *race, double one_ns)
+{
+    const tsw_race_options_t *options = &race->options;
+    uint32_t least = race->finals < options->final_least ? options->final_least - race->finals : 1;
+    uint32_t most = race->finals < options->final_rounds ? options->final_rounds - race->finals
+                                                         : (uint32_t)LONGER;
+    double left = final_rounds_left(race, one_ns);
+    if (left <= least)
+        return least;
+    return left < most ? (uint32_t)left : most;
 }
 
 /* Rounds until something is decided, as far as a wave may hold them. */
 static uint32_t count_rounds(const tsw_race_t *race, size_t members)
 {
     const tsw_race_options_t *options = &race->options;
-    uint32_t early = early_rounds(race), wanted = 1;
+    double one_ns = round_ns(race, members, interval_of(race));
+    uint32_t wanted = 1;
     if (race->in_final)
-        wanted = race->finals < options->final_rounds ? options->final_rounds - race->finals
-                                                      : (uint32_t)LONGER;
-    else if (race->round >= early)
-        wanted = race->next_look - (race->round - early);
-    else if (race->round > 0 && count_running(race) <= options->final_size)
-        wanted = early - race->round;
-    double ns = 0.0, interval_ns = (double)interval_of(race);
-    for (size_t i = 0; i < members; i++)
-        ns += fmax(exp(race->entrants[race->members[i]].fastest), interval_ns);
-    double most = (double)options->wave_ns / ns;
+        wanted = count_final_rounds(race, one_ns);
+    else if (race->round >= EARLY_ROUNDS)
+        wanted = race->next_look - (race->round - EARLY_ROUNDS);
+    double most = (double)options->wave_ns / one_ns;
     wanted = wanted < TSW_RACE_BATCH ? wanted : TSW_RACE_BATCH;
     if (most < wanted)
         wanted = most > 1.0 ? (uint32_t)most : 1;
@@ -498,8 +544,6 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
     *wave_p = (tsw_race_wave_t){
         .round = race->round,
         .rounds = race->wave_rounds,
-        .is_warmup = race->round == 0,
-        .is_early = race->round > 0 && race->round < early_rounds(race) && !race->in_final,
         .is_final = race->in_final,
         .interval_ns = interval_of(race),
         .configs = race->wave,
@@ -512,15 +556,14 @@ static void take_sample(tsw_race_t *race, entrant_t *entrant, uint32_t round, do
                         double bias_ns)
 {
     double log_ns = log(time_ns);
-    if (race->in_final || round >= early_rounds(race)) {
+    if (race->in_final || round >= EARLY_ROUNDS) {
         entrant->log_ns[entrant->count++] = log_ns;
         return;
     }
     double least = log(fmax(time_ns - bias_ns, 0.5 * time_ns));
-    entrant->fastest = least < entrant->fastest ? least : entrant->fastest;
+    entrant->least = least < entrant->least ? least : entrant->least;
+    entrant->fastest = log_ns < entrant->fastest ? log_ns : entrant->fastest;
     entrant->slowest = log_ns > entrant->slowest ? log_ns : entrant->slowest;
-    if (round > 0)
-        entrant->early[entrant->early_count++] = log_ns;
 }
 
 static bool is_time(double time_ns)
@@ -555,11 +598,14 @@ static void take_round(tsw_race_t *race, uint32_t round, const double *time_ns,
 {
     for (size_t slot = begin; slot < end; slot++) {
         entrant_t *entrant = &race->entrants[race->wave[slot]];
+        uint32_t behind = launches != NULL ? launches[slot] : 1;
+        if (race->in_final) {
+            race->final_slots++;
+            race->finals_ns += shot_ns + behind * time_ns[slot];
+        }
         if (race->is_control[slot] || !takes_part(race, race->wave[slot]))
             continue;
-        double bias_ns = race->options.bias_ns;
-        if (launches != NULL && launches[slot] > 1)
-            bias_ns /= launches[slot];
+        double bias_ns = race->options.bias_ns / (behind > 0 ? behind : 1);
         if (is_broken(race, entrant, time_ns[slot]))
             entrant->fate = TSW_RACE_BROKEN;
         else

@@ -2,13 +2,12 @@
  * Pure: latencies in, decisions out.
  *
  * A round is one sample of each live config, in shuffled order; a wave is one round or several that
- * are queued together. Early rounds drop what is hopeless against the best so far: beyond 3x after
- * round 0 (the warm-up), then 1.6x, 1.25x, 1.10x; where no more are left than the final takes, the
- * last three are one wave. A sample may be too long by bias_ns, so it counts less that where a
- * config is dropped. The first two rounds are single launches. Then the survivors run in blocks of
- * rounds and are compared with the incumbent in pairs, d_i = log(t_i / t_incumbent) per round, so
- * that a drift of the clock common to a round cancels. A config is eliminated when its d
- * (Hodges-Lehmann, stats.h) is above z * se, se = 1.0233
+ * are queued together. Two early rounds drop what is hopeless against the best so far: beyond 1.25x
+ * after the first, of single launches, then 1.10x. A sample may be too long by bias_ns, so it
+ * counts less that where a config is dropped. Where no more are left than the final takes it begins
+ * at once; else the survivors run in blocks of rounds and are compared with the incumbent in pairs,
+ * d_i = log(t_i / t_incumbent) per round, so that a drift of the clock common to a round cancels. A
+ * config is eliminated when its d (Hodges-Lehmann, stats.h) is above z * se, se = 1.0233
  * * 1.4826 * MAD(d_i) / sqrt(n) (its standard error for normal values; the spread counts as 0.2 %
  * at least, since a few samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) / alpha)): a
  * union bound over K configs and all looks (successive elimination, Even-Dar et al. 2006; the
@@ -16,11 +15,12 @@
  * takes can be better than the incumbent by the indifference (one-sided, 95 %), or at a cap.
  *
  * In the final the best few run anew, with a hidden second sample of the leader per round as A/A
- * control: until none of them can be better than the leader by the indifference (one-sided, 95 %)
- * and the control reads within its limit, or to a cap. Only final samples choose the winner. Past
- * the cap a control outside its limit makes the race unsettled.
+ * control: until none of them can be better than the leader by the indifference (one-sided, 95 %),
+ * then the leader and its control until this reads within its limit. Both as far as the final's
+ * time goes: what 8, and 24, launches of each config with a flush of the L2 would take. Only final
+ * samples choose the winner. At the end a control outside its limit makes the race unsettled.
  *
- * Under another objective than the median only the first two limits hold (of a quantile: against
+ * Under another objective than the median the first limits are wider (of a quantile: against
  * the slowest sample of a config). The mean compares means of d_i; a quantile eliminates whose
  * fastest quarter is slower than all of the leader's samples, and its final is of a set length. */
 #ifndef TSW_STATS_RACE_H
@@ -53,19 +53,21 @@ typedef enum {
 } tsw_race_figure_t;
 
 typedef struct {
-    tsw_race_figure_t figure;          /* of which the winner has least */
-    double quantile;                   /* of TSW_RACE_QUANTILE */
-    double alpha;                      /* chance to lose the true best, over the whole race */
-    double indifference;               /* relative difference that does not matter */
-    double control_limit;              /* relative; of the A/A control */
-    uint32_t max_rounds;               /* paired rounds before the final */
-    uint32_t final_size;               /* configs in the final, without the control */
-    uint32_t final_rounds, final_most; /* rounds of it: at least, at most */
-    uint64_t round_interval_ns;        /* length of a sample before the final */
-    uint64_t final_interval_ns;        /* and in it */
-    uint64_t wave_ns;                  /* no wave of several rounds takes longer, about */
-    double bias_ns;                    /* by which a sample may be too long */
-    double floor_ns;                   /* no launch can be faster; 0: unknown */
+    tsw_race_figure_t figure;   /* of which the winner has least */
+    double quantile;            /* of TSW_RACE_QUANTILE */
+    double alpha;               /* chance to lose the true best, over the whole race */
+    double indifference;        /* relative difference that does not matter */
+    double control_limit;       /* relative; of the A/A control */
+    uint32_t max_rounds;        /* paired rounds before the final */
+    uint32_t final_size;        /* configs in the final, without the control */
+    uint32_t final_least;       /* rounds of it: always */
+    uint32_t final_rounds;      /* where its time allows */
+    uint32_t final_most;        /* until it is settled */
+    uint64_t round_interval_ns; /* length of a sample before the final */
+    uint64_t final_interval_ns; /* and in it */
+    uint64_t wave_ns;           /* no wave of several rounds takes longer, about */
+    double bias_ns;             /* by which a sample may be too long */
+    double floor_ns;            /* no launch can be faster; 0: unknown */
     /* Takes part in the first final_rounds rounds of the final even after it was hopeless or
      * eliminated, for an honest comparison, if these take no longer than keep_ns. It decides
      * nothing there and keeps its fate. -1: none. */
@@ -76,9 +78,9 @@ typedef struct {
 #define TSW_RACE_OPTIONS_DEFAULT                                                                   \
     {                                                                                              \
         .alpha = 0.05, .indifference = 0.005, .control_limit = 0.003, .max_rounds = 96,            \
-        .final_size = 3, .final_rounds = 6, .final_most = 48, .round_interval_ns = 30000,          \
-        .final_interval_ns = 100000, .wave_ns = 20000000, .bias_ns = 600.0, .keep = -1,            \
-        .keep_ns = 10e9                                                                            \
+        .final_size = 3, .final_least = 3, .final_rounds = 6, .final_most = 48,                    \
+        .round_interval_ns = 30000, .final_interval_ns = 100000, .wave_ns = 20000000,              \
+        .bias_ns = 1500.0, .keep = -1, .keep_ns = 10e9                                             \
     }
 
 /* Rounds in one wave at most. */
@@ -94,8 +96,6 @@ void tsw_race_free(tsw_race_t *race);
 typedef struct {
     uint32_t round;  /* number of its first round, from 0 */
     uint32_t rounds; /* how many, one after the other in configs */
-    bool is_warmup;  /* decides only the first limit */
-    bool is_early;
     bool is_final;
     uint64_t interval_ns;    /* wanted length of a sample; 0: a single launch */
     const uint32_t *configs; /* in order of launch; borrowed until the next call */
@@ -104,8 +104,8 @@ typedef struct {
 } tsw_race_wave_t;
 
 /* Before the first wave: what a launch outside the race took; 0: not known. A config that took more
- * than 5 times as long as the fastest of these, and 500 us, is hopeless without any round: its code
- * and data were as cold as the others', and its launch may have been held up a little. */
+ * than 1.3 times as long as the fastest of these, and 50 us, is hopeless without any round: its
+ * code and data were as cold as the others', and its launch may have been held up a little. */
 void tsw_race_first(tsw_race_t *race, uint32_t config, double time_ns);
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p);
 /* Nanoseconds per launch for each of the wave's configs, in its order, and the launches behind each

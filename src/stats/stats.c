@@ -25,7 +25,7 @@ double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs)
 {
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j <= i; j++)
+        for (size_t j = n > 3 ? 0 : i; j <= i; j++)
             pairs[count++] = 0.5 * (values[i] + values[j]);
     return tsw_stats_median(pairs, count);
 }

@@ -21,7 +21,8 @@ double tsw_stats_median(double *values, size_t n);
 
 /* Hodges-Lehmann: the median of the means of all pairs of values (each with itself too). As robust
  * as the median against few outliers, and of normal values nearly as precise as the mean (Hodges &
- * Lehmann 1963). pairs: room for n (n + 1) / 2; n > 0. */
+ * Lehmann 1963). Of three values the median, since one outlier would be in half of their pairs.
+ * pairs: room for n (n + 1) / 2; n > 0. */
 double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs);
 
 /* Mann-Kendall test of a trend in values that came in this order (Mann 1945, Kendall 1975): about

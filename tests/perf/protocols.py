@@ -249,7 +249,9 @@ def slot_table(judged):
 
 
 def hodges_lehmann(values):
-    """Median of the means of all pairs: what the race decides by."""
+    """Median of the means of all pairs: what the race decides by. Of three values the median."""
+    if len(values) < 4:
+        return statistics.median(values)
     return statistics.median((a + b) / 2 for i, a in enumerate(values) for b in values[:i + 1])
 
 

@@ -110,10 +110,11 @@ static void test_race_drops_early_and_ends_in_a_final(void **test)
     assert_int_equal(tsw_policy_fate(state, 2), TSW_FATE_HOPELESS);
     assert_int_equal(tsw_policy_fate(state, 3), TSW_FATE_HOPELESS);
     assert_int_equal(tsw_policy_fate(state, 7), TSW_FATE_HOPELESS);
-    assert_int_equal(log.per_config[3], 0); /* 30 times slower: one launch */
-    assert_int_equal(log.of_stage[TSW_STAGE_WARMUP], CONFIGS);
+    assert_int_equal(log.per_config[3], 1); /* 30 times slower: one launch */
+    assert_int_equal(log.of_stage[TSW_STAGE_WARMUP], 0);
+    assert_true(log.of_stage[TSW_STAGE_EARLY] >= CONFIGS);
     assert_true(log.of_stage[TSW_STAGE_FINAL] > 0);
-    assert_true(log.of_stage[TSW_STAGE_CONTROL] >= 6);
+    assert_true(log.of_stage[TSW_STAGE_CONTROL] >= 3);
     assert_true(log.of_cell && !log.hot && !log.flushed && !log.queued);
     tsw_policy_free(state);
 }
@@ -154,10 +155,7 @@ static void test_race_numbers_its_waves_on_after_a_death(void **test)
         interval_ns[i] = 1000;
         launches[i] = 1;
     }
-    tsw_policy_next(state, &wave);
-    assert_true(wave.stage == TSW_STAGE_WARMUP && wave.round == 17 && wave.launches == 1);
-    tsw_policy_report(state, interval_ns, launches, 1);
-    for (uint32_t round = 17; round <= 20; round += wave.rounds) {
+    for (uint32_t round = 17; round <= 19; round += wave.rounds) {
         tsw_policy_next(state, &wave);
         assert_true(wave.stage == TSW_STAGE_EARLY && wave.round == round);
         assert_int_equal(wave.launches, round == 17 ? 1 : 0);
@@ -183,7 +181,7 @@ static void test_race_of_a_microsecond_and_five_seconds(void **test)
     run(state, slow, &log);
     assert_int_equal(tsw_policy_pick(state), 1);
     assert_int_equal(tsw_policy_fate(state, 0), TSW_FATE_HOPELESS);
-    assert_int_equal(log.per_config[0], 0);
+    assert_int_equal(log.per_config[0], 1); /* too long to be kept */
     tsw_policy_free(state);
 }
 

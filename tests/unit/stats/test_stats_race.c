@@ -118,19 +118,25 @@ static void test_regret_when_noisy_then_below_the_indifference(void **state)
     check_gpu(&(gpu_t){.noise = 0.01, .drift = 0.02, .spread = 0.3}, 0.004, 8.0);
 }
 
-/* A cell on a GPU like an H200: times of the timer in steps of 32 ns; an interval carries 0.1 to
- * 0.7 us that depend on its place in the wave; noise that a longer interval averages; a clock that
- * all share drifts by percents; one interval in some hundreds is doubled. */
+/* A cell as an H200 measured it: times of the timer in steps of 32 ns; an interval carries 0.1 to
+ * 1.9 us that depend on its place in the wave, and 1.5 us a launch where launched one by one;
+ * noise that a longer interval averages; a clock that all share drifts by percents; one interval in
+ * some hundreds is doubled. First launches take up to 25 us more. */
 typedef struct {
     size_t count;
     double best_ns;
     double spread; /* sd of the log of the configs' true times */
     double noise;  /* sd of the log of an interval of 250 us */
+    uint32_t sets; /* graphs go whole laps over these */
 } cell_t;
+
+/* Launched one by one below the final; graphs below 25 us in it. */
+static const double gap_ns = 1500.0, graph_below_ns = 25e3;
 
 typedef struct {
     double regret, control;
-    double gpu_ns; /* intervals, and what a wave and a shot cost besides */
+    double gpu_ns;    /* intervals, and what waves, shots, launches and graphs cost besides */
+    double cutile_ns; /* what the protocol of cutile takes: 8 launches, each with a flush */
     bool unsettled;
     double winner; /* what the objective of the winner truly is, against the best */
 } race_result_t;
@@ -138,12 +144,17 @@ typedef struct {
 enum { CELL_MAX = 108 };
 
 static double interval_of(const cell_t *cell, const tsw_race_wave_t *wave, double launch_ns,
-                          uint32_t *launches_p)
+                          uint32_t *launches_p, double *cost_ns)
 {
-    *launches_p = 1;
-    if (wave->interval_ns > cell->best_ns)
-        *launches_p = (uint32_t)ceil((double)wave->interval_ns / cell->best_ns);
-    return *launches_p * launch_ns;
+    bool is_graph = wave->is_final && cell->best_ns < graph_below_ns;
+    double wanted = (double)wave->interval_ns / (is_graph ? launch_ns : cell->best_ns + gap_ns);
+    *launches_p = wave->interval_ns > 0 && cell->best_ns < 100e3 ? (uint32_t)ceil(wanted) : 1;
+    if (is_graph) {
+        uint32_t laps = (*launches_p + cell->sets - 1) / cell->sets;
+        *launches_p = laps * cell->sets;
+    }
+    *cost_ns += 20e3 + (is_graph ? 0.0 : 3e3 * *launches_p);
+    return *launches_p * (launch_ns + (is_graph ? 0.0 : gap_ns));
 }
 
 static race_result_t race_on(const cell_t *cell, const tsw_race_options_t *options, uint64_t r)
@@ -162,19 +173,28 @@ static race_result_t race_on(const cell_t *cell, const tsw_race_options_t *optio
     }
     assert_int_equal(tsw_race_new(options, r, (tsw_key_t){.lo = r}, cell->count, &race, NULL),
                      TSW_OK);
+    for (uint32_t i = 0; i < cell->count; i++) {
+        double late = tsw_rng_uniform(tsw_rng_u64(12, r, i, 0, 0));
+        double launch_ns = cell->best_ns * exp(truth[i] - best);
+        tsw_race_first(race, i, launch_ns * (1.0 + 0.1 * late) + 25e3 * late * late * late);
+        result.cutile_ns += 8.05 * (launch_ns + 43e3);
+    }
+    uint32_t graphs = 0;
     for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
-        result.gpu_ns += 60e3;
+        result.gpu_ns += 30e3;
+        if (wave.is_final && graphs == 0 && cell->best_ns < graph_below_ns)
+            result.gpu_ns += 120e3 * (graphs = (uint32_t)(wave.count / wave.rounds) - 1);
         for (size_t slot = 0; slot < wave.count; slot++) {
             tick++;
             double launch_ns = cell->best_ns * exp(truth[wave.configs[slot]] - best);
-            double ns = interval_of(cell, &wave, launch_ns, &launches[slot]);
+            double ns = interval_of(cell, &wave, launch_ns, &launches[slot], &result.gpu_ns);
             double step = tsw_rng_normal(tsw_rng_u64(8, r, tick, 0, 0));
             clock = 0.999 * clock + 0.015 * sqrt(1.0 - 0.999 * 0.999) * step;
             double sd = cell->noise * sqrt(fmax(250e3 / ns, 1.0));
             ns *= exp(clock + sd * tsw_rng_normal(tsw_rng_u64(9, r, tick, 0, 0)));
             if (tsw_rng_u64(10, r, tick, 0, 0) % 300 == 0)
                 ns *= 2.0;
-            ns += 100.0 + 600.0 * tsw_rng_uniform(tsw_rng_u64(11, r, tick, 0, 0));
+            ns += 100.0 + 1800.0 * tsw_rng_uniform(tsw_rng_u64(11, r, tick, 0, 0));
             ns = 32.0 * floor(ns / 32.0);
             result.gpu_ns += ns;
             time_ns[slot] = ns / launches[slot];
@@ -190,10 +210,11 @@ static race_result_t race_on(const cell_t *cell, const tsw_race_options_t *optio
     return result;
 }
 
-/* us_limit: of GPU time per config. */
-static void check_cell(const char *name, const cell_t *cell, double us_limit)
+/* times: at least, by which it takes less of the GPU than cutile. off: how many of RACES may end
+ * with a control that reads off. */
+static void check_cell(const char *name, const cell_t *cell, double times, size_t off)
 {
-    double regret[RACES], control[RACES], gpu_ns = 0.0;
+    double regret[RACES], control[RACES], gpu_ns = 0.0, cutile_ns = 0.0;
     size_t unsettled = 0;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
     options.keep = 0;
@@ -202,29 +223,34 @@ static void check_cell(const char *name, const cell_t *cell, double us_limit)
         regret[r] = result.regret;
         control[r] = result.control;
         gpu_ns += result.gpu_ns / RACES;
+        cutile_ns += result.cutile_ns / RACES;
         unsettled += result.unsettled;
     }
-    double us = gpu_ns / 1e3 / (double)cell->count;
     qsort(regret, RACES, sizeof(regret[0]), compare_doubles);
     qsort(control, RACES, sizeof(control[0]), compare_doubles);
-    print_message("%s: regret p95 %.4f max %.4f, %.0f us of GPU a config, control p95 %.4f, %zu of "
-                  "%d unsettled\n",
-                  name, regret[RACES * 95 / 100], regret[RACES - 1], us, control[RACES * 95 / 100],
+    print_message("%-13s regret p95 %.4f max %.4f, %5.0f us of GPU a config, %5.2f x cutile, "
+                  "control p95 %.4f, %zu of %d off\n",
+                  name, regret[RACES * 95 / 100], regret[RACES - 1],
+                  gpu_ns / 1e3 / (double)cell->count, cutile_ns / gpu_ns, control[RACES * 95 / 100],
                   unsettled, RACES);
     assert_true(regret[RACES * 95 / 100] <= 0.005);
-    assert_true(us <= us_limit);
-    assert_true(control[RACES * 95 / 100] <= 0.003);
-    assert_true(unsettled <= RACES / 20);
+    assert_true(cutile_ns >= times * gpu_ns);
+    assert_true(unsettled <= off);
 }
 
 static void test_race_on_cells_like_those_of_an_h200(void **state)
 {
     (void)state;
-    check_cell("108 of 220 us", &(cell_t){108, 220e3, 1.2, 0.006}, 1450);
-    check_cell("30 of 30 us", &(cell_t){30, 30e3, 0.4, 0.004}, 360);
-    check_cell("108 of 6 us", &(cell_t){108, 6e3, 1.2, 0.004}, 130);
-    check_cell("30 of 8 us", &(cell_t){30, 8e3, 0.3, 0.004}, 320);
-    check_cell("3 of 4 us", &(cell_t){3, 4e3, 0.05, 0.004}, 2000);
+    check_cell("108 of 200 us", &(cell_t){108, 200e3, 0.5, 0.006, 1}, 5.0, 10);
+    check_cell("30 of 200 us", &(cell_t){30, 200e3, 0.4, 0.006, 1}, 2.8, 10);
+    check_cell("108 of 27 us", &(cell_t){108, 27e3, 0.6, 0.004, 5}, 2.8, 10);
+    check_cell("30 of 27 us", &(cell_t){30, 27e3, 0.4, 0.004, 5}, 1.3, 10);
+    check_cell("108 of 6 us", &(cell_t){108, 6e3, 0.6, 0.004, 31}, 1.5, 10);
+    check_cell("30 of 6 us", &(cell_t){30, 6e3, 0.4, 0.004, 31}, 0.7, 10);
+    check_cell("2 of 37 us", &(cell_t){2, 37e3, 0.02, 0.004, 3}, 0.45, 60);
+    check_cell("3 of 19 us", &(cell_t){3, 19e3, 0.05, 0.004, 8}, 0.35, 60);
+    check_cell("3 of 6 us", &(cell_t){3, 6e3, 0.05, 0.004, 26}, 0.3, 80);
+    check_cell("3 of 3 us", &(cell_t){3, 3e3, 0.05, 0.004, 41}, 0.3, 80);
 }
 
 /* One launch with the times {a, b}, b in the share of launches. */
@@ -268,14 +294,14 @@ static void test_race_decides_by_the_objective(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    options.final_least = options.final_rounds = 30;
     check_tails(&options, 0);
     options.figure = TSW_RACE_MEAN;
-    options.final_rounds = 30;
     check_tails(&options, 1);
     options.figure = TSW_RACE_QUANTILE;
     options.quantile = 0.9;
     options.max_rounds = 20;
-    options.final_rounds = options.final_most = 60;
+    options.final_least = options.final_rounds = options.final_most = 60;
     check_tails(&options, 2);
 }
 
@@ -412,7 +438,7 @@ static void test_early_samples_do_not_decide_the_winner(void **state)
         }
         tsw_race_report(race, time_ns, NULL);
     }
-    assert_int_equal(early, 4);
+    assert_int_equal(early, 1);
     assert_int_equal(tsw_race_winner(race), 0);
     assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_BEATEN);
     tsw_race_free(race);
@@ -422,11 +448,11 @@ static void test_stop_leaves_the_leader_as_winner(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    const double times[] = {105.0, 104.0, 103.0, 102.0, 99.0, 99.0, 99.0, 99.0, 99.0, 99.0};
-    tsw_race_t *race = race_of_two(&options, times, 5); /* one wave of the final */
+    const double times[] = {105.0, 99.0, 99.0, 99.0, 99.0, 99.0, 99.0};
+    tsw_race_t *race = race_of_two(&options, times, 7); /* with its final */
     assert_int_equal(tsw_race_winner(race), 1);
     tsw_race_free(race);
-    race = race_of_two(&options, times, 4);
+    race = race_of_two(&options, times, 1);
     tsw_race_wave_t wave;
     tsw_race_stop(race);
     tsw_race_next(race, &wave);
@@ -465,12 +491,13 @@ static void test_final_goes_on_until_its_control_is_quiet(void **state)
 {
     (void)state;
     bool unsettled = true;
-    assert_int_equal(count_finals(0.0, 1.0, 0.0, &unsettled), 6);
+    size_t quiet = count_finals(0.0, 1.0, 0.0, &unsettled);
+    assert_in_range(quiet, 3, 6);
     assert_false(unsettled);
     assert_int_equal(count_finals(0.0, 2.0, 0.0, &unsettled), 6);
-    assert_true(count_finals(0.0, 1.0, 0.01, &unsettled) > 8);
+    assert_true(count_finals(0.0, 1.0, 0.02, &unsettled) > quiet);
     assert_false(unsettled);
-    assert_int_equal(count_finals(0.01, 1.0, 0.0, &unsettled), 48);
+    assert_in_range(count_finals(0.01, 1.0, 0.0, &unsettled), 3 * quiet, 47); /* its time */
     assert_true(unsettled);
 }
 
@@ -563,7 +590,7 @@ static void test_kept_config_when_it_fails_or_is_alone_then_the_race_ends_all_th
 {
     (void)state;
     const kept_t failed = run_kept(0, 3.5, 5, 0);
-    assert_int_equal(failed.kept_finals, 6); /* the wave that it fails in */
+    assert_int_equal(failed.kept_finals, 3); /* the wave that it fails in */
     assert_int_equal(failed.samples, 0);
     assert_int_equal(failed.fate, TSW_RACE_DROPPED);
     assert_int_equal(failed.winner, 1);
@@ -584,7 +611,7 @@ static void test_first_launches_drop_what_is_far_too_slow(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    const double first_ns[] = {50e3, 751e3, 749e3, 0.0};
+    const double first_ns[] = {50e3, 116e3, 114e3, 0.0};
     tsw_race_t *race = NULL;
     tsw_race_wave_t wave;
     options.keep = 1;
@@ -598,7 +625,7 @@ static void test_first_launches_drop_what_is_far_too_slow(void **state)
     for (; wave.count > 0; tsw_race_next(race, &wave)) {
         double time_ns[5 * TSW_RACE_BATCH];
         for (size_t slot = 0; slot < wave.count; slot++) {
-            time_ns[slot] = wave.configs[slot] == 0 ? 40e3 : 300e3;
+            time_ns[slot] = wave.configs[slot] == 0 ? 40e3 : 100e3;
             kept += wave.configs[slot] == 1;
             assert_true(wave.configs[slot] != 1 || wave.is_final);
         }

@@ -62,9 +62,18 @@ static void test_summary_keeps_digits_far_from_zero(void **state)
     assert_close(s.median - 1e12, 2.0);
 }
 
+static void test_hodges_lehmann_of_three_is_their_median(void **state)
+{
+    (void)state;
+    double pairs[10];
+    assert_true(tsw_stats_hodges_lehmann((const double[]){1.0, 100.0, 2.0}, 3, pairs) == 2.0);
+    assert_true(tsw_stats_hodges_lehmann((const double[]){1.0, 2.0, 3.0, 4.0}, 4, pairs) == 2.5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_hodges_lehmann_of_three_is_their_median),
         cmocka_unit_test(test_summary_of_nothing_is_zero),
         cmocka_unit_test(test_summary_of_one_has_no_spread),
         cmocka_unit_test(test_summary_uses_type_7_quantiles),
