@@ -4,6 +4,7 @@ configs: the good ones' medians against those of runs without the bad ones.
 
 gpu_neighbours.py TILESWEEP [DEVICE]      exit 0: as expected, 1: not, 77: no GPU
 """
+import itertools
 import json
 import math
 import pathlib
@@ -15,7 +16,10 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 NO_GPU = 3  # exit code for an environment that lacks something
 OUTCOMES = {1: "run_timeout", 2: "device_lost", 3: "device_lost", 4: "out_of_memory"}  # by BAD
-NOISE_MIN = 0.005  # two runs that happen to agree better say no more than this
+# Runs that happen to agree better say no more than this; the model of a simulated GPU gives each cell
+# a drift of its own.
+NOISE_MIN = {"cuda": 0.005}
+NOISE_MIN_SIMULATED = 0.02
 
 
 def run(program, job, folder, device):
@@ -47,6 +51,7 @@ def main():
         folder = pathlib.Path(name)
         alone = [run(program, "neighbours_alone.yaml", folder, device) for _ in range(3)]
         mixed = run(program, "neighbours.yaml", folder, device)
+        alone.append(run(program, "neighbours_alone.yaml", folder, device))
     bad = 0
     for config, record in mixed.items():
         want = OUTCOMES.get(knob(config, "BAD"), "ok")
@@ -57,7 +62,7 @@ def main():
             print("     ", *(f"{run[config]['median_ns'] / 1000:.2f}" for run in alone), "us alone,",
                   f"{record['median_ns'] / 1000:.2f} us among the bad")
     if bad == 0:
-        noise = max(worst(alone[0], alone[1]), worst(alone[1], alone[2]), worst(alone[0], alone[2]), NOISE_MIN)
+        noise = max(NOISE_MIN.get(device, NOISE_MIN_SIMULATED), *(worst(a, b) for a, b in itertools.combinations(alone, 2)))
         apart = min(worst(run, mixed) for run in alone)
         print(f"runs without the bad ones differ by {100 * noise:.2f} % at most; "
               f"among the bad ones: {100 * apart:.2f} %")
