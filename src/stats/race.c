@@ -524,6 +524,14 @@ void tsw_race_first(tsw_race_t *race, uint32_t config, double time_ns)
     race->entrants[config].first_ns = time_ns;
 }
 
+/* The leader failed when it ran alone with its control. */
+static void revive_tied(tsw_race_t *race)
+{
+    for (size_t i = 0; i < race->entrant_count; i++)
+        if (race->entrants[i].fate == TSW_RACE_TIED)
+            race->entrants[i].fate = TSW_RACE_RUNNING;
+}
+
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
 {
     if (race->round == 0)
@@ -531,8 +539,8 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
     race->wave_count = 0;
     race->wave_rounds = 0;
     if (!race->over && count_running(race) == 0) {
-        race->over = true;
-        race->incumbent = -1;
+        revive_tied(race);
+        finish(race);
     }
     if (!race->over) {
         size_t members = find_members(race);

@@ -501,6 +501,27 @@ static void test_final_goes_on_until_its_control_is_quiet(void **state)
     assert_true(unsettled);
 }
 
+static void test_leader_that_fails_beside_its_control_leaves_the_win_to_the_tied(void **state)
+{
+    (void)state;
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    tsw_race_t *race = NULL;
+    tsw_race_wave_t wave;
+    assert_int_equal(tsw_race_new(&options, 1, (tsw_key_t){.lo = 1}, 2, &race, NULL), TSW_OK);
+    for (tsw_race_next(race, &wave); wave.count > 0; tsw_race_next(race, &wave)) {
+        double time_ns[3 * TSW_RACE_BATCH];
+        for (size_t slot = 0; slot < wave.count; slot++)
+            time_ns[slot] = (1e6 + 1e3 * wave.configs[slot]) * (wave.is_control[slot] ? 1.01 : 1.0);
+        if (wave.is_final && wave.count == 2 * wave.rounds)
+            tsw_race_drop(race, 0);
+        tsw_race_report(race, time_ns, NULL);
+    }
+    assert_int_equal(tsw_race_fate(race, 0), TSW_RACE_DROPPED);
+    assert_int_equal(tsw_race_winner(race), 1);
+    assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_WINNER);
+    tsw_race_free(race);
+}
+
 /* Five that differ by a twentieth of a percent each: all live, and the three best make the final.
  */
 static void test_final_takes_the_best_of_what_is_left(void **state)
@@ -651,6 +672,7 @@ int main(void)
         cmocka_unit_test(test_early_samples_do_not_decide_the_winner),
         cmocka_unit_test(test_stop_leaves_the_leader_as_winner),
         cmocka_unit_test(test_final_goes_on_until_its_control_is_quiet),
+        cmocka_unit_test(test_leader_that_fails_beside_its_control_leaves_the_win_to_the_tied),
         cmocka_unit_test(test_final_takes_the_best_of_what_is_left),
         cmocka_unit_test(test_kept_config_is_in_the_final_and_keeps_its_fate),
         cmocka_unit_test(
