@@ -45,6 +45,42 @@ tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *er
     return TSW_OK;
 }
 
+bool tsw_cli_is_pack_dir(const char *dir)
+{
+    char *yaml = tsw_path_join(dir, "kernel.yaml");
+    bool is_pack = yaml != NULL && tsw_path_is_dir(dir) && tsw_path_exists(yaml);
+    tsw_free(yaml);
+    return is_pack;
+}
+
+tsw_status_t tsw_cli_list_packs(const char *kernels, tsw_names_t *names_p, tsw_err_t *err)
+{
+    tsw_names_t names = {0};
+    size_t count = 0;
+    tsw_status_t status = tsw_dir_list(kernels, &names, err);
+    if (status != TSW_OK)
+        return status;
+    for (size_t i = 0; i < names.count; i++) {
+        char *dir = tsw_path_join(kernels, names.names[i]);
+        if (dir == NULL)
+            status = tsw_err_nomem(err);
+        else if (tsw_cli_is_pack_dir(dir)) {
+            char *name = names.names[count];
+            names.names[count++] = names.names[i];
+            names.names[i] = name;
+        }
+        tsw_free(dir);
+    }
+    for (size_t i = count; i < names.count; i++)
+        tsw_free(names.names[i]);
+    names.count = count;
+    if (status == TSW_OK)
+        *names_p = names;
+    else
+        tsw_names_fini(&names);
+    return status;
+}
+
 const char *tsw_cli_autotune_off(void)
 {
     static const char *const names[] = {"DISABLE_AUTOTUNE", "TILEGYM_DISABLE_AUTOTUNE"};

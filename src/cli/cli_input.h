@@ -3,11 +3,16 @@
 #define TSW_CLI_INPUT_H
 
 #include "base/fileset.h"
+#include "base/file.h"
 #include "record/dataset.h"
 
 /* The folder with the shipped packs: option, TSW_KERNELS, beside the program's build folder, below
  * its install prefix. *dir_p: heap. TSW_ERR_NOT_FOUND names what was looked for. */
 tsw_status_t tsw_cli_kernels_dir(const char *option, char **dir_p, tsw_err_t *err);
+/* Whether the folder has a kernel.yaml. */
+bool tsw_cli_is_pack_dir(const char *dir);
+/* The names of the packs in a folder of packs; what is no pack is passed over. */
+tsw_status_t tsw_cli_list_packs(const char *kernels, tsw_names_t *names_p, tsw_err_t *err);
 
 /* The variable of the environment that switches tuning off, DISABLE_AUTOTUNE or
  * TILEGYM_DISABLE_AUTOTUNE; NULL: none is set, or to nothing, 0, false, no or off. Static. */

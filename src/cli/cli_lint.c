@@ -230,7 +230,9 @@ static tsw_status_t lint_shipped(lint_args_t *args, tsw_err_t *err)
     tsw_names_t names = {0};
     tsw_status_t status = tsw_cli_kernels_dir(args->kernels, &dir, err);
     if (status == TSW_OK)
-        status = tsw_dir_list(dir, &names, err);
+        status = tsw_cli_list_packs(dir, &names, err);
+    if (status == TSW_OK && names.count == 0)
+        status = tsw_err_set(err, TSW_ERR_NOT_FOUND, "%s has no packs", dir);
     for (size_t i = 0; status == TSW_OK && i < names.count; i++)
         status = lint_pack(names.names[i], args, err);
     tsw_names_fini(&names);

@@ -45,7 +45,7 @@ static tsw_status_t unknown_pack(const char *word, const char *kernels, tsw_err_
 {
     tsw_names_t names = {0};
     char text[TSW_ERR_TEXT_MAX];
-    tsw_status_t status = tsw_dir_list(kernels, &names, err);
+    tsw_status_t status = tsw_cli_list_packs(kernels, &names, err);
     if (status != TSW_OK)
         return status;
     tsw_cli_unknown(text, sizeof(text), "pack", word, (const char *const *)names.names,
@@ -69,9 +69,13 @@ tsw_status_t tsw_once_pack_files(const char *word, const char *kernels_option, t
     if (status == TSW_OK && dir == NULL)
         status = tsw_err_nomem(err);
     if (status == TSW_OK && !tsw_path_is_dir(dir))
-        status = kernels != NULL
-                     ? unknown_pack(word, kernels, err)
-                     : tsw_err_set(err, TSW_ERR_NOT_FOUND, "no pack folder at '%s'", dir);
+        status = kernels != NULL ? unknown_pack(word, kernels, err)
+                                 : tsw_err_set(err, TSW_ERR_NOT_FOUND,
+                                               tsw_path_exists(dir) ? "'%s' is no folder of a pack"
+                                                                    : "no pack folder at '%s'",
+                                               dir);
+    if (status == TSW_OK && !tsw_cli_is_pack_dir(dir)) /* before all that is in it is read */
+        status = tsw_err_set(err, TSW_ERR_NOT_FOUND, "no pack at '%s': it has no kernel.yaml", dir);
     if (status == TSW_OK)
         status = tsw_fileset_add_dir(files, "", dir, err);
     tsw_free(dir);

@@ -62,7 +62,7 @@ static tsw_status_t take_folders(const tsw_reduction_t *reduction, const char *d
 {
     tsw_names_t names = {0};
     tsw_status_t status = TSW_OK;
-    if (!tsw_path_is_dir(dir) || tsw_dir_list(dir, &names, NULL) != TSW_OK)
+    if (!tsw_path_is_dir(dir) || tsw_cli_list_packs(dir, &names, NULL) != TSW_OK)
         return TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < names.count; i++) {
         char *path = tsw_path_join(dir, names.names[i]);
