@@ -114,6 +114,17 @@ static void warn_default(const tsw_run_t *run)
     }
 }
 
+static void warn_unseeded(const tsw_run_t *run)
+{
+    const tsw_pack_t *pack = NULL;
+    size_t count = tsw_search_run_unseeded(run->search, &pack);
+    if (count > 0)
+        tsw_log_root(TSW_LOG_WARN,
+                     "seed_from has nothing for %zu of the searched spaces, the first is of pack "
+                     "%s: no result of the same pack, dtype, flags and arch is in this space",
+                     count, pack->name);
+}
+
 static tsw_status_t choose(tsw_run_t *run, const tsw_dataset_t *results, tsw_buf_t *bytes,
                            tsw_err_t *err)
 {
@@ -123,6 +134,8 @@ static tsw_status_t choose(tsw_run_t *run, const tsw_dataset_t *results, tsw_buf
     if (run->search == NULL) {
         warn_default(run);
         status = tsw_search_run_new(run->whole, &run->search, err);
+        if (status == TSW_OK)
+            warn_unseeded(run);
     } else {
         status = tsw_search_run_learn(run->search, run->plan, results, err);
     }

@@ -155,6 +155,21 @@ tsw_status_t tsw_search_run_new(const tsw_plan_t *whole, tsw_search_run_t **sear
     return status;
 }
 
+size_t tsw_search_run_unseeded(const tsw_search_run_t *search, const tsw_pack_t **pack_p)
+{
+    size_t count = 0;
+    if (search->whole->job->search.seed_count == 0)
+        return 0;
+    for (size_t i = 0; i < search->space_count; i++) {
+        const tsw_search_space_t *space = &search->spaces[i];
+        if (space->seed_count > 0)
+            continue;
+        if (count++ == 0)
+            *pack_p = search->whole->variants[space->variant].id.pack;
+    }
+    return count;
+}
+
 /* ---- choosing ---- */
 
 /* New ones, and of every cell its own best. */

@@ -12,6 +12,9 @@ typedef struct tsw_search_run tsw_search_run_t;
 tsw_status_t tsw_search_run_new(const tsw_plan_t *whole, tsw_search_run_t **search_p,
                                 tsw_err_t *err);
 void tsw_search_run_free(tsw_search_run_t *search);
+/* How many searched spaces the older sweeps of `seed_from` have nothing for; 0 where none is named.
+ * *pack_p: the pack of the first, borrowed; untouched where there is none. */
+size_t tsw_search_run_unseeded(const tsw_search_run_t *search, const tsw_pack_t **pack_p);
 
 /* The next generation: what each cell measures, the baseline not named. Borrowed until the next
  * call; *count_p 0: the search is over. Each space ends with a generation that builds nothing: the
