@@ -21,13 +21,18 @@ static tsw_status_t fail_errno(tsw_err_t *err, const char *what, const char *pat
 
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err)
 {
+    return tsw_file_read_start(path, SIZE_MAX, out, err);
+}
+
+tsw_status_t tsw_file_read_start(const char *path, size_t limit, tsw_buf_t *out, tsw_err_t *err)
+{
     tsw_status_t status = TSW_OK;
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return fail_errno(err, "cannot open", path);
-    for (;;) {
+    while (limit > 0 && tsw_buf_ok(out)) {
         char chunk[65536];
-        ssize_t n = read(fd, chunk, sizeof(chunk));
+        ssize_t n = read(fd, chunk, limit < sizeof(chunk) ? limit : sizeof(chunk));
         if (n == 0)
             break;
         if (n < 0 && errno == EINTR)
@@ -37,6 +42,7 @@ tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err)
             goto out;
         }
         tsw_buf_append(out, chunk, (size_t)n);
+        limit -= (size_t)n;
     }
     if (!tsw_buf_ok(out))
         status = tsw_err_nomem(err);

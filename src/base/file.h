@@ -12,6 +12,9 @@
 /* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO. */
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
 
+/* The same with its first limit bytes alone. */
+tsw_status_t tsw_file_read_start(const char *path, size_t limit, tsw_buf_t *out, tsw_err_t *err);
+
 /* Replace path atomically: tmp file beside it, fsync, rename. Readers see the old or the new file,
  * never a part. TSW_ERR_FULL when the disk is full (the tmp file is removed). */
 tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,

@@ -1,6 +1,7 @@
 #include "store/store.h"
 
 #include "base/file.h"
+#include "store/store_seal.h"
 #include "store/store_tables.h"
 
 /* The status that a callee gave, with the path in front of its text. */
@@ -26,11 +27,27 @@ tsw_status_t tsw_store_write(const char *path, const tsw_dataset_t *dataset, tsw
     return status;
 }
 
+/* A file as large as a disk is known by its first bytes; a pipe has but what comes. */
+static tsw_status_t check_size(const char *path, tsw_err_t *err)
+{
+    uint64_t size = 0;
+    tsw_buf_t start = TSW_BUF_INIT;
+    if (!tsw_path_is_file(path) || !tsw_file_size(path, &size))
+        return TSW_OK;
+    tsw_status_t status = tsw_file_read_start(path, TSW_SEAL_SIZE, &start, err);
+    if (status == TSW_OK)
+        status = name_file(tsw_seal_check_size(start.data, start.size, size, err), path, err);
+    tsw_buf_fini(&start);
+    return status;
+}
+
 tsw_status_t tsw_tables_read(const char *path, tsw_run_meta_t *meta_p, tsw_tables_t *tables_p,
                              tsw_err_t *err)
 {
     tsw_buf_t image = TSW_BUF_INIT;
-    tsw_status_t status = tsw_file_read(path, &image, err);
+    tsw_status_t status = check_size(path, err);
+    if (status == TSW_OK)
+        status = tsw_file_read(path, &image, err);
     if (status == TSW_OK)
         status = name_file(tsw_image_parse(&image, meta_p, tables_p, err), path, err);
     tsw_buf_fini(&image);

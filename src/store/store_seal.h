@@ -12,5 +12,9 @@
 void tsw_seal_format(const void *bytes, size_t size, char block[TSW_SEAL_SIZE]);
 /* Does the whole file (block and bytes) carry a good seal? TSW_ERR_CORRUPT says why not. */
 tsw_status_t tsw_seal_check(const void *file, size_t size, tsw_err_t *err);
+/* Can a file of file_size bytes that starts with these carry a good seal? Tells of one that must
+ * not be read into memory. TSW_ERR_CORRUPT as above. */
+tsw_status_t tsw_seal_check_size(const void *start, size_t size, uint64_t file_size,
+                                 tsw_err_t *err);
 
 #endif
