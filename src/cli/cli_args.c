@@ -178,6 +178,8 @@ static tsw_status_t store_value(const tsw_option_t *option, const char *word, ts
         *(bool *)option->target = true;
         return TSW_OK;
     case TSW_OPTION_TEXT:
+        if (word[0] == '\0') /* as of a variable that is not set */
+            return tsw_err_set(err, TSW_ERR_ARG, "--%s: %s is empty", option->name, option->value);
         *(const char **)option->target = word;
         return check_choice(option, word, err);
     case TSW_OPTION_WORD:

@@ -171,7 +171,7 @@ tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err)
         tsw_segments_set_interval(run->segments, run->options->seal_s);
     if (status == TSW_OK)
         tsw_run_rehearsal_open(run);
-    return status;
+    return as_env(status, dir, err);
 }
 
 /* Cells that the plan skips are results too: rank 0 writes them, once. */

@@ -13,31 +13,45 @@
 
 /* ---- the folder ---- */
 
-/* A name for the run that folders of nodes can have: made once, kept in RUN/id. */
-static tsw_status_t name_run(const char *run_dir, tsw_buf_t *id, tsw_err_t *err)
-{
-    char text[TSW_KEY_TEXT_SIZE];
-    char node[TSW_NAME_SIZE];
-    char *path = tsw_path_join(run_dir, "id");
-    tsw_status_t status = path != NULL ? tsw_dir_make(run_dir, err) : tsw_err_nomem(err);
-    if (status == TSW_OK && tsw_path_exists(path)) {
-        status = tsw_file_read(path, id, err);
-    } else if (status == TSW_OK) {
-        tsw_buf_t seed = TSW_BUF_INIT;
-        tsw_node_name(node, sizeof(node));
-        tsw_buf_printf(&seed, "%s %llu %s", node, (unsigned long long)tsw_clock_wall_ns(), run_dir);
-        tsw_key_format(tsw_key_of(seed.data, seed.size), text);
-        tsw_buf_append(id, text, 16);
-        tsw_buf_fini(&seed);
-        status = tsw_file_write_atomic(path, id->data, id->size, err);
-    }
-    tsw_free(path);
-    return status;
-}
+#define ID_SIZE 16
 
 static bool is_id(const tsw_buf_t *id)
 {
-    return id->size > 0 && strspn(tsw_buf_text(id), "0123456789abcdef") == id->size;
+    return id->size == ID_SIZE && strspn(tsw_buf_text(id), "0123456789abcdef") == id->size;
+}
+
+static tsw_status_t make_id(const char *run_dir, const char *path, tsw_buf_t *id, tsw_err_t *err)
+{
+    char text[TSW_KEY_TEXT_SIZE];
+    char node[TSW_NAME_SIZE];
+    tsw_buf_t seed = TSW_BUF_INIT;
+    tsw_node_name(node, sizeof(node));
+    tsw_buf_printf(&seed, "%s %llu %s", node, (unsigned long long)tsw_clock_wall_ns(), run_dir);
+    tsw_key_format(tsw_key_of(seed.data, seed.size), text);
+    tsw_buf_append(id, text, ID_SIZE);
+    tsw_buf_fini(&seed);
+    return tsw_file_write_atomic(path, id->data, id->size, err);
+}
+
+/* A name for the run that folders of nodes can have: made once, kept in RUN/id. */
+static tsw_status_t name_run(const char *run_dir, tsw_buf_t *id, tsw_err_t *err)
+{
+    char *path = tsw_path_join(run_dir, "id");
+    tsw_status_t status = path != NULL ? tsw_dir_make(run_dir, err) : tsw_err_nomem(err);
+    bool there = status == TSW_OK && tsw_path_exists(path);
+    if (there)
+        status = tsw_file_read(path, id, err);
+    if (status == TSW_OK && there && !is_id(id)) {
+        tsw_log_root(TSW_LOG_WARN,
+                     "%s is damaged and made anew: what earlier attempts left on nodes stays there",
+                     path);
+        tsw_buf_clear(id);
+        there = false;
+    }
+    if (status == TSW_OK && !there)
+        status = make_id(run_dir, path, id, err);
+    tsw_free(path);
+    return status;
 }
 
 tsw_status_t tsw_run_open_local(tsw_run_t *run, tsw_err_t *err)
