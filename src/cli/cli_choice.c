@@ -314,7 +314,11 @@ tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduct
     tsw_status_t status = tsw_coverage_print(dataset, out, err);
     for (size_t i = 0; status == TSW_OK && i < reduction->group_count; i++)
         status = print_group(dataset, &reduction->groups[i], &verdicts->items[i], out, err);
-    for (size_t i = 0; i < reduction->cell_count; i++)
+    const char *protocol = dataset->meta.protocol;
+    const bool decides = protocol == NULL || strcmp(protocol, "fixed") != 0;
+    if (!decides)
+        tsw_buf_append_text(out, "\nprotocol fixed launches and no more: nothing is decided\n");
+    for (size_t i = 0; decides && i < reduction->cell_count; i++)
         if (tsw_cli_is_unusable(&reduction->cells[i]))
             print_unusable(&reduction->cells[i], out);
     if (reduction->incomplete_count > 0)

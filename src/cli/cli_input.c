@@ -100,9 +100,10 @@ tsw_status_t tsw_cli_name_job(tsw_err_t *err, tsw_status_t status, const char *j
 {
     static const char prefix[] = "job.yaml:";
     char text[TSW_ERR_TEXT_MAX];
-    if (status == TSW_OK || !tsw_text_starts_with(err->text, prefix))
+    const char *rest = err != NULL ? err->text + sizeof(prefix) - 1 : "";
+    if (status == TSW_OK || err == NULL || !tsw_text_starts_with(err->text, prefix) ||
+        *rest < '0' || *rest > '9')
         return status;
-    const char *rest = err->text + sizeof(prefix) - 1;
     if (job_path != NULL) {
         const char *slash = strrchr(job_path, '/');
         snprintf(text, sizeof(text), "%.200s:%.1800s", slash != NULL ? slash + 1 : job_path, rest);

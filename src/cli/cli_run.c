@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/linux.h"
+#include "base/text.h"
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
@@ -113,6 +114,11 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     return status;
 }
 
+static bool replays_foreign(const char *device)
+{
+    return tsw_text_starts_with(device, "replay:") && tsw_text_ends_with(device, ".json");
+}
+
 /* Collective; the status is the same on every rank. */
 static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args,
                         tsw_run_summary_t *summary, tsw_err_t *err)
@@ -121,6 +127,10 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args
     tsw_status_t status = TSW_OK;
     if (args->run.run_dir == NULL)
         status = tsw_err_set(err, TSW_ERR_ARG, "where to? name a folder with -o RUN");
+    else if (args->run.replay_names != NULL && !replays_foreign(args->run.device))
+        status = tsw_err_set(err, TSW_ERR_ARG,
+                             "--replay-names is for --device replay:FILE.json, this is %s",
+                             args->run.device);
     else if (args->part != NULL && tsw_plan_part_parse(args->part, &args->run.part, err) != TSW_OK)
         status = tsw_err_wrap(err, "--part");
     if (status == TSW_OK && tsw_comm_rank(comm) == 0)

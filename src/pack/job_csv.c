@@ -39,6 +39,8 @@ static tsw_status_t take_field(csv_t *csv, const char *line, const char *start, 
     if (end - start > FIELD_TEXT_MAX)
         return tsw_place_err(err, TSW_ERR_INPUT, csv->place, "longer than %d characters",
                              FIELD_TEXT_MAX);
+    if (memchr(start, '\0', (size_t)(end - start)) != NULL)
+        return tsw_place_err(err, TSW_ERR_INPUT, csv->place, "a byte of zero: this is no text");
     memcpy(csv->fields[csv->field_count], start, (size_t)(end - start));
     csv->fields[csv->field_count][end - start] = '\0';
     csv->columns[csv->field_count++] = csv->place.column;
@@ -135,9 +137,9 @@ static tsw_status_t read_shape(const csv_t *csv, tsw_shape_t *shape, tsw_err_t *
     for (size_t i = 0; i < csv->field_count; i++) {
         const char *text = csv->fields[i];
         if (csv->meaning[i] == WEIGHT) {
-            if (!tsw_text_parse_f64(text, &shape->weight) || shape->weight <= 0.0)
+            if (!tsw_text_parse_f64(text, &shape->weight) || !tsw_weight_is_good(shape->weight))
                 return tsw_place_err(err, TSW_ERR_INPUT, place_of(csv, i),
-                                     "weight is '%s', wanted a number above 0", text);
+                                     "weight is '%s', wanted " TSW_WEIGHT_RANGE, text);
             continue;
         }
         int64_t *dim = &shape->dims[csv->meaning[i]];

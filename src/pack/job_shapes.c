@@ -207,9 +207,9 @@ static tsw_status_t read_row(const tsw_pack_t *pack, tsw_view_t row, const tsw_f
                              tsw_shape_set_t *set, tsw_err_t *err)
 {
     double weight = tsw_view_real(row, "weight");
-    if (weight <= 0.0)
+    if (!tsw_weight_is_good(weight))
         return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(row, "weight"),
-                             "'weight' is %g, wanted a number above 0", weight);
+                             "'weight' is %g, wanted " TSW_WEIGHT_RANGE, weight);
     if (tsw_view_has(row, "csv"))
         return read_csv_row(pack, row, weight, snapshot, set, err);
     axes_t axes = {.count = {0}};

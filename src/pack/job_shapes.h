@@ -7,6 +7,13 @@
 
 #define TSW_JOB_SHAPES_MAX 10000000 /* of one entry, before duplicates are dropped */
 
+/* Sums of weights and of their squares stay numbers. */
+#define TSW_WEIGHT_RANGE "a number from 1e-9 to 1e9"
+static inline bool tsw_weight_is_good(double weight)
+{
+    return weight >= 1e-9 && weight <= 1e9;
+}
+
 /* Read the `shapes` of an entry of the job; CSV files are found in the snapshot. Each shape comes
  * once, in the order in which it was first named. *shapes_p is heap. TSW_ERR_INPUT with the place,
  * also for a product beyond TSW_JOB_SHAPES_MAX. */
