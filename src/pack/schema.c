@@ -339,7 +339,8 @@ static const tsw_type_t dim_value_type = {
     .label = "a whole number from 0, a list of them, or a range {from, to, step or times}",
     .choices = dim_value_choices};
 static const tsw_field_t shape_fields[] = {
-    {"weight", &non_negative_type, false, "1", "weight of these shapes in the reduction, from 1e-9 to 1e9"},
+    {"weight", &non_negative_type, false, "1",
+     "weight of these shapes in the reduction, from 1e-9 to 1e9"},
     {"csv", &file_type, false, NULL,
      "a CSV file beside the job: a header with the names of all dims, and `weight` if wanted; then "
      "one shape a line. Instead of dims"},
