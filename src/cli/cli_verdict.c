@@ -265,17 +265,20 @@ static void print_suggestions(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
     tsw_buf_fini(&lines);
 }
 
-/* Verdicts are for the lists of packs; who looks around learns what was found. */
-static void print_found(const tsw_group_t *group, const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+/* Verdicts are for the lists of packs; who looks around learns what was found. What follows is
+ * clear for a probe alone: research may look for a constant. */
+static void print_found(const char *purpose, const tsw_group_t *group,
+                        const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
 {
+    const bool is_probe = strcmp(purpose, "probe") == 0;
     if (verdict->verdict == TSW_VERDICT_NONE)
         return;
     tsw_buf_append_text(out, "  found: ");
     print_gain(group, verdict, out);
-    if (group->selected_count > 1)
+    if (is_probe && group->selected_count > 1)
         tsw_buf_printf(out, "    next: tilesweep promote RUN %s, then a run of the new list\n",
                        group->pack);
-    else
+    else if (is_probe)
         tsw_buf_append_text(out, "    next: nothing, the baseline is the best for all shapes\n");
     print_suggestions(verdict, out);
 }
@@ -286,7 +289,7 @@ void tsw_cli_verdict_print(const char *purpose, const tsw_group_t *group,
     if (strcmp(purpose, "fixed") == 0)
         return;
     if (strcmp(purpose, "release") != 0) {
-        print_found(group, verdict, out);
+        print_found(purpose, group, verdict, out);
         return;
     }
     tsw_buf_printf(out, "  verdict %s", tsw_verdict_name(verdict->verdict));
