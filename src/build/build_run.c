@@ -55,8 +55,11 @@ static tsw_status_t check_tools(const tsw_toolchain_t *toolchain,
     if (request->language != TSW_LANGUAGE_TILE)
         return TSW_OK;
     if (toolchain->tileiras == NULL)
-        return tsw_err_set(err, TSW_ERR_ENV, "Tile C++ needs tileiras, and %s/bin has none",
-                           toolchain->root);
+        return tsw_err_set(
+            err, TSW_ERR_ENV,
+            "Tile C++ needs tileiras, and %s/bin has none; TSW_TOOLCHAIN or --toolchain "
+            "names a CUDA 13.3 or later that has",
+            toolchain->root);
     tsw_buf_t ptxas = TSW_BUF_INIT;
     tsw_buf_printf(&ptxas, "%s/bin/ptxas", toolchain->root);
     tsw_status_t status = TSW_OK;

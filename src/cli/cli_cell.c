@@ -5,6 +5,7 @@
 #include "cli/cli_args.h"
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
+#include "plan/plan.h"
 #include "space/space.h"
 
 #include <stdio.h>
@@ -187,6 +188,42 @@ static tsw_status_t check_allowed(const tsw_pack_t *pack, const tsw_config_t *co
                        pack->name);
 }
 
+static const tsw_filter_t *find_removal(const tsw_filter_report_t *report)
+{
+    for (size_t i = 0; i < report->count; i++)
+        if (report->filters[i].removed > 0)
+            return &report->filters[i];
+    return NULL;
+}
+
+/* Before anything is built: does a filter take the config of the one-cell job? What else is wrong
+ * with the job is found when it runs. */
+static tsw_status_t check_possible(const char *job_text, const tsw_fileset_t *files,
+                                   const tsw_pack_t *pack, const char *config, tsw_err_t *err)
+{
+    tsw_fileset_t snapshot = TSW_FILESET_INIT;
+    tsw_job_t *job = NULL;
+    tsw_plan_t *plan = NULL;
+    tsw_err_t later = {0};
+    const tsw_filter_t *filter = NULL;
+    tsw_status_t status = tsw_once_snapshot(job_text, files, pack->name, &snapshot, err);
+    if (status == TSW_OK && tsw_job_read(&snapshot, &job, &later) == TSW_OK &&
+        tsw_plan_make(job, &plan, &later) == TSW_OK && plan->cells[0].skip_reason == NULL) {
+        filter = find_removal(&plan->variants[0].spaces[0].report);
+        if (filter == NULL)
+            filter = find_removal(&plan->cells[0].report);
+    }
+    if (filter != NULL)
+        status = tsw_err_set(err, TSW_ERR_ARG,
+                             "the config %s is not possible for this shape and architecture: %s "
+                             "removes it (%s)",
+                             config, filter->name, filter->reason);
+    tsw_plan_free(plan);
+    tsw_job_free(job);
+    tsw_fileset_fini(&snapshot);
+    return status;
+}
+
 /* The snapshot of the one-cell job, and the canonical text of its config. */
 static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
                             tsw_buf_t *config_text, tsw_err_t *err)
@@ -215,6 +252,8 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
                      ? tsw_once_snapshot(tsw_buf_text(&job), &files, pack->name, snapshot, err)
                      : tsw_err_nomem(err);
     }
+    if (status == TSW_OK && !tsw_key_equal(config.key, tsw_config_baseline(pack).key))
+        status = check_possible(tsw_buf_text(&job), &files, pack, tsw_buf_text(config_text), err);
     tsw_buf_fini(&job);
     tsw_pack_free(pack);
     tsw_fileset_fini(&files);
@@ -248,10 +287,7 @@ static tsw_status_t find_records(const char *config, tsw_one_result_t *result, t
         }
     }
     if (result->record == NULL)
-        return tsw_err_set(err, TSW_ERR_ARG,
-                           "the config %s is not possible for this shape and architecture; "
-                           "'tilesweep plan' names the filters",
-                           config);
+        return tsw_err_set(err, TSW_ERR_BUG, "no record of the config %s", config);
     return TSW_OK;
 }
 

@@ -281,6 +281,48 @@ static tsw_status_t check_filters(const show_args_t *args, tsw_err_t *err)
     return tsw_err_set(err, TSW_ERR_ARG, "--outcome: %s", text);
 }
 
+/* The packs that there are, each once. */
+static void list_packs(const tsw_dataset_t *dataset, tsw_buf_t *out)
+{
+    for (size_t i = 0; i < dataset->cell_count; i++) {
+        const char *pack = dataset->cells[i].pack;
+        bool listed = false;
+        for (size_t k = 0; k < i && !listed; k++)
+            listed = strcmp(pack, dataset->cells[k].pack) == 0;
+        if (!listed)
+            tsw_buf_printf(out, "%s%s", i > 0 ? ", " : "", pack);
+    }
+}
+
+/* Filters that fit no cell are a mistake, unless there is no cell at all; programs that read CSV or
+ * JSON get no rows. The message has words that would fit. */
+static tsw_status_t check_found(const show_args_t *args, const tsw_dataset_t *dataset,
+                                tsw_err_t *err)
+{
+    const show_args_t pack_only = {.pack = args->pack};
+    const tsw_cell_result_t *of_pack = NULL;
+    for (size_t i = 0; i < dataset->cell_count; i++) {
+        if (wants_cell(args, &dataset->cells[i]))
+            return TSW_OK;
+        if (of_pack == NULL && wants_cell(&pack_only, &dataset->cells[i]))
+            of_pack = &dataset->cells[i];
+    }
+    if (dataset->cell_count == 0 || tsw_format_parse(args->format) != TSW_FORMAT_TEXT)
+        return TSW_OK;
+    if (of_pack != NULL) {
+        char arch[16];
+        return tsw_err_set(
+            err, TSW_ERR_ARG, "no result fits; there is %s: --arch %s --variant '%s' --shape '%s'",
+            of_pack->pack, tsw_arch_format(of_pack->arch, arch), of_pack->variant, of_pack->shape);
+    }
+    tsw_buf_t packs = TSW_BUF_INIT;
+    list_packs(dataset, &packs);
+    const tsw_status_t status = tsw_err_set(err, TSW_ERR_ARG, "--pack: no result of '%s'; of: %s",
+                                            args->pack, tsw_buf_text(&packs));
+    tsw_buf_fini(&packs);
+    return status;
+}
+
 static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
     const show_args_t *args = user;
@@ -290,6 +332,8 @@ static tsw_status_t show(const tsw_words_t *words, void *user, int *exit_p, tsw_
     tsw_status_t status = check_filters(args, err);
     if (status == TSW_OK)
         status = tsw_cli_read(words->items, words->count, &dataset, err);
+    if (status == TSW_OK)
+        status = check_found(args, &dataset, err);
     if (status == TSW_OK)
         status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
     if (status == TSW_OK)
