@@ -55,7 +55,7 @@ static void print_cell(const tsw_plan_t *plan, const tsw_cell_t *cell, tsw_buf_t
     const tsw_variant_t *variant = &plan->variants[cell->variant].id;
     char time[32];
     tsw_buf_printf(out, "  %s ", variant->pack->name);
-    tsw_variant_format(variant, out);
+    tsw_variant_format_flags(variant, out);
     tsw_buf_append_text(out, " ");
     tsw_shape_format(variant->pack, cell->dims, out);
     if (cell->skip_reason != NULL) {
