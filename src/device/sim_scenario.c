@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef struct {
@@ -115,7 +116,8 @@ static tsw_status_t parse_key(char *word, int line, tsw_sim_rule_t *rule, tsw_er
     for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         if (strcmp(word, keys[i]) != 0)
             continue;
-        if (!tsw_text_parse_i64(text, targets[i]) || *targets[i] < 0)
+        const bool from_one = targets[i] == &rule->attempt;
+        if (!tsw_text_parse_i64(text, targets[i]) || *targets[i] < from_one)
             return tsw_err_set(err, TSW_ERR_INPUT, "scenario:%d: %s: bad number \"%s\"", line, word,
                                text);
         return TSW_OK;
@@ -158,6 +160,36 @@ static void trim_end(char *text)
         text[--length] = '\0';
 }
 
+/* "KNOB=VALUE", both there. */
+static bool is_knob(const char *word, size_t length)
+{
+    const char *equals = memchr(word, '=', length);
+    int64_t value = 0;
+    char text[32];
+    if (equals == NULL || equals == word)
+        return false;
+    snprintf(text, sizeof(text), "%.*s", (int)(word + length - equals - 1), equals + 1);
+    return tsw_text_parse_i64(text, &value);
+}
+
+/* A word that no config can have would be a fault that never happens. */
+static tsw_status_t check_target(const char *target, int line, tsw_err_t *err)
+{
+    tsw_key_t key;
+    if (strcmp(target, "*") == 0 || strcmp(target, "reference") == 0 || tsw_key_parse(target, &key))
+        return TSW_OK;
+    for (const char *at = target; *at != '\0'; at += strspn(at, " \t")) {
+        size_t length = strcspn(at, " \t");
+        if (!is_knob(at, length))
+            return tsw_err_set(err, TSW_ERR_INPUT,
+                               "scenario:%d: target \"%.*s\": it is *, reference, knobs as "
+                               "TILE_M=128, or a config's key of 32 hex digits",
+                               line, (int)(length < 40 ? length : 40), at);
+        at += length;
+    }
+    return TSW_OK;
+}
+
 static tsw_status_t parse_target(char *text, int line, tsw_sim_rule_t *rule, tsw_err_t *err)
 {
     trim_end(text);
@@ -169,7 +201,8 @@ static tsw_status_t parse_target(char *text, int line, tsw_sim_rule_t *rule, tsw
     rule->target = tsw_strdup(text);
     if (rule->target == NULL)
         return tsw_err_nomem(err);
-    return rule->fault == TSW_FAULT_THROTTLE ? parse_reason(rule, line, err) : TSW_OK;
+    return rule->fault == TSW_FAULT_THROTTLE ? parse_reason(rule, line, err)
+                                             : check_target(text, line, err);
 }
 
 /* One line; the fault stays NONE when there is no rule in it. The caller frees the target, also

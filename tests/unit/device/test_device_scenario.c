@@ -141,6 +141,12 @@ static void test_bad_lines_are_named(void **state)
     check_bad("throttle 0.5", "no reason: power_cap");
     check_bad("throttle 1.5 hw_thermal", "0 to 1");
     check_bad("die@3", "die is of a rank: rank=N is missing");
+    check_bad("wrong *  extra", "scenario:1: target \"*\": it is *, reference, knobs as");
+    check_bad("wrong TILE_M= N=2", "scenario:1: target \"TILE_M=\": it is");
+    check_bad("wrong =3", "scenario:1: target \"=3\": it is");
+    check_bad("hang TILE_M=64 occupancy", "scenario:1: target \"occupancy\": it is");
+    check_bad("oom deadbeef", "scenario:1: target \"deadbeef\": it is");
+    check_bad("rank=0 attempt=0 kill@1", "scenario:1: attempt: bad number \"0\"");
     check_bad("gpu=1 die@3", "die is of a rank: rank=N, not gpu=N");
     check_bad("rank=1 slow 2 *", "slow is of a GPU: gpu=N, not rank=N");
     check_bad("rank=1 full@2 *", "full takes no target");

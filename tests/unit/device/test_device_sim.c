@@ -114,7 +114,7 @@ static double time_of(const tsw_kernel_model_t *model, uint32_t grid)
 static void test_times_follow_the_machine(void **state)
 {
     (void)state;
-    tsw_kernel_model_t model = matmul_model("x"), spilling = model, slim = model;
+    tsw_kernel_model_t model = matmul_model("x=1"), spilling = model, slim = model;
     double ns = time_of(&model, 1024);
     assert_true(ns > 150e3 && ns < 400e3); /* about 200 us on the real one */
     spilling.facts.spill_bytes = 1808;
@@ -132,7 +132,7 @@ static void test_a_launch_that_cannot_fit_is_refused(void **state)
 {
     (void)state;
     tsw_device_t *dev = open_sim("a100", 0, "");
-    tsw_kernel_model_t model = matmul_model("x");
+    tsw_kernel_model_t model = matmul_model("x=1");
     model.facts.shared_bytes = 200000; /* more than an A100 has */
     tsw_kernel_t *kernel = load(dev, &model);
     tsw_launch_t launch = launch_of(kernel);
@@ -169,7 +169,7 @@ static void test_a_shot_takes_the_time_of_its_launches(void **state)
 {
     (void)state;
     tsw_device_t *dev = open_sim("h200", 0, "");
-    tsw_kernel_model_t model = matmul_model("x");
+    tsw_kernel_model_t model = matmul_model("x=1");
     tsw_kernel_t *kernel = load(dev, &model);
     tsw_launch_t launch = launch_of(kernel);
     tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 25};
@@ -195,7 +195,7 @@ static void test_samples_depend_on_keys_not_on_order(void **state)
     (void)state;
     tsw_device_t *a = open_sim("h200", 0, ""), *b = open_sim("h200", 0, "");
     tsw_device_t *c = open_sim("h200", 1, "");
-    tsw_kernel_model_t x = matmul_model("x"), y = matmul_model("y");
+    tsw_kernel_model_t x = matmul_model("x=1"), y = matmul_model("y=1");
     tsw_kernel_t *kernels[] = {load(a, &x), load(a, &y), load(b, &x), load(b, &y), load(c, &x)};
     tsw_launch_t forth[] = {launch_of(kernels[0]), launch_of(kernels[1])};
     tsw_launch_t back[] = {launch_of(kernels[3]), launch_of(kernels[2])};
@@ -277,7 +277,7 @@ static void test_pace_makes_virtual_time_real(void **state)
     uint64_t virtual_ns = 0, real_ns = 0;
     for (size_t i = 0; i < 2; i++) {
         tsw_device_t *dev = open_sim("h200", 0, i == 0 ? "" : "pace 10");
-        tsw_kernel_model_t model = matmul_model("x");
+        tsw_kernel_model_t model = matmul_model("x=1");
         tsw_kernel_t *kernel = load(dev, &model);
         tsw_launch_t launch = launch_of(kernel);
         tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 1};
@@ -298,7 +298,7 @@ static void test_pace_makes_virtual_time_real(void **state)
 static tsw_status_t run_with(const char *scenario, tsw_device_t **dev_p)
 {
     tsw_device_t *dev = open_sim("h200", 0, scenario);
-    tsw_kernel_model_t model = matmul_model("x");
+    tsw_kernel_model_t model = matmul_model("x=1");
     tsw_kernel_t *kernel = load(dev, &model);
     tsw_launch_t launch = launch_of(kernel);
     tsw_err_t err = TSW_ERR_INIT;
@@ -321,18 +321,18 @@ static void test_launch_faults(void **state)
 {
     (void)state;
     check_run("", TSW_OK, false);
-    check_run("launch x", TSW_ERR_DEVICE, false);
-    check_run("lost x", TSW_ERR_DEVICE_LOST, true);
-    check_run("hang x", TSW_ERR_TIMEOUT, true);
-    check_run("slow 1000000 x", TSW_ERR_TIMEOUT, true);
-    check_run("hang y", TSW_OK, false);
+    check_run("launch x=1", TSW_ERR_DEVICE, false);
+    check_run("lost x=1", TSW_ERR_DEVICE_LOST, true);
+    check_run("hang x=1", TSW_ERR_TIMEOUT, true);
+    check_run("slow 1000000 x=1", TSW_ERR_TIMEOUT, true);
+    check_run("hang y=1", TSW_OK, false);
 }
 
 static void test_load_faults(void **state)
 {
     (void)state;
-    tsw_device_t *dev = open_sim("h200", 0, "load x\noom y");
-    tsw_kernel_model_t x = matmul_model("x"), y = matmul_model("y");
+    tsw_device_t *dev = open_sim("h200", 0, "load x=1\noom y=1");
+    tsw_kernel_model_t x = matmul_model("x=1"), y = matmul_model("y=1");
     tsw_kernel_t *kernel = NULL;
     tsw_err_t err = TSW_ERR_INIT;
     assert_int_equal(dev->ops->kernel_load(dev, NULL, 0, "k", &x, &kernel, &err), TSW_ERR_DEVICE);
@@ -360,7 +360,7 @@ static void test_a_crash_kills_the_process(void **state)
     if (child == 0) {
         tsw_device_t *dev = NULL;
         signal(SIGABRT, SIG_DFL);
-        (void)run_with("crash x", &dev);
+        (void)run_with("crash x=1", &dev);
         _exit(0);
     }
     int how = 0;
@@ -371,8 +371,8 @@ static void test_a_crash_kills_the_process(void **state)
 static void test_a_wave_names_the_culprit(void **state)
 {
     (void)state;
-    tsw_device_t *dev = open_sim("h200", 0, "hang@2 y");
-    tsw_kernel_model_t x = matmul_model("x"), y = matmul_model("y");
+    tsw_device_t *dev = open_sim("h200", 0, "hang@2 y=1");
+    tsw_kernel_model_t x = matmul_model("x=1"), y = matmul_model("y=1");
     tsw_kernel_t *kernels[] = {load(dev, &x), load(dev, &y)};
     tsw_launch_t launches[] = {launch_of(kernels[0]), launch_of(kernels[1]), launch_of(kernels[0])};
     uint64_t interval_ns[3];
@@ -395,7 +395,7 @@ static void test_replay_draws_recorded_samples_in_turn(void **state)
     assert_int_equal(tsw_device_open(&spec, &dev, &err), TSW_OK);
     assert_string_equal(dev->ops->gpu(dev)->mode, "replay");
     assert_int_equal(dev->ops->gpu(dev)->arch, 90);
-    tsw_kernel_model_t model = matmul_model("x");
+    tsw_kernel_model_t model = matmul_model("x=1");
     tsw_kernel_t *kernel = NULL;
     assert_int_equal(dev->ops->kernel_load(dev, NULL, 0, "k", &model, &kernel, &err),
                      TSW_ERR_DEVICE);
@@ -444,15 +444,16 @@ static double watts_of(const tsw_energy_t *energy)
 static void test_energy_is_power_by_time(void **state)
 {
     (void)state;
-    tsw_energy_t x = energy_of("x", "", 1), again = energy_of("x", "", 1),
-                 y = energy_of("y", "", 1);
+    tsw_energy_t x = energy_of("x=1", "", 1), again = energy_of("x=1", "", 1),
+                 y = energy_of("y=1", "", 1);
     assert_memory_equal(&x, &again, sizeof(x));
     assert_true(watts_of(&x) > 500 && watts_of(&x) < 710);
     assert_true(fabs(watts_of(&x) / watts_of(&y) - 1) > 1e-3);
-    tsw_energy_t less = energy_of("x", "power 0.8 x", 1), slow = energy_of("x", "slow 2 x", 1);
+    tsw_energy_t less = energy_of("x=1", "power 0.8 x=1", 1),
+                 slow = energy_of("x=1", "slow 2 x=1", 1);
     assert_true(fabs(joules_of(&less) / joules_of(&x) - 0.8) < 1e-3);
     assert_true(fabs(joules_of(&slow) / joules_of(&x) - 2.0) < 1e-3);
-    tsw_energy_t later = energy_of("x", "", 2);
+    tsw_energy_t later = energy_of("x=1", "", 2);
     assert_true(fabs(joules_of(&later) / joules_of(&x) - 1) < 0.03);
 }
 
