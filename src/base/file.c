@@ -112,7 +112,7 @@ static void sync_parent(const char *path)
     tsw_free(copy);
 }
 
-tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size, tsw_err_t *err)
+static tsw_status_t replace(const char *path, const void *bytes, size_t size, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     int fd = -1;
@@ -141,6 +141,38 @@ out:
     if (fd >= 0)
         close(fd);
     tsw_buf_fini(&tmp);
+    return status;
+}
+
+/* A pipe or a device: there is nothing to replace. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+static tsw_status_t write_into(const char *path, const void *bytes, size_t size, tsw_err_t *err)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return fail_errno(err, "cannot open", path);
+    tsw_status_t status = write_bytes(fd, path, bytes, size, err);
+    close(fd);
+    return status;
+}
+
+tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size, tsw_err_t *err)
+{
+    struct stat st;
+    if (is_special(path))
+        return write_into(path, bytes, size, err);
+    if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
+        return replace(path, bytes, size, err);
+    char *target = tsw_path_real(path);
+    if (target == NULL) /* a link to nothing */
+        return replace(path, bytes, size, err);
+    tsw_status_t status = replace(target, bytes, size, err);
+    tsw_free(target);
     return status;
 }
 

@@ -16,7 +16,8 @@ tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
 tsw_status_t tsw_file_read_start(const char *path, size_t limit, tsw_buf_t *out, tsw_err_t *err);
 
 /* Replace path atomically: tmp file beside it, fsync, rename. Readers see the old or the new file,
- * never a part. TSW_ERR_FULL when the disk is full (the tmp file is removed). */
+ * never a part. A link stays, its file is replaced; a pipe or a device is written to. TSW_ERR_FULL
+ * when the disk is full (the tmp file is removed). */
 tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
                                    tsw_err_t *err);
 

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "base/linux.h"
 
+#include "base/mem.h"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -130,4 +132,12 @@ bool tsw_child_begin(long parent_pid, int death_signo, int first_fd)
         signal(ignored[i], SIG_IGN);
     close_from(first_fd);
     return true;
+}
+
+char *tsw_path_real(const char *path)
+{
+    char *found = realpath(path, NULL);
+    char *copy = found != NULL ? tsw_strdup(found) : NULL;
+    free(found); /* of the C library */
+    return copy;
 }

@@ -41,4 +41,7 @@ void tsw_process_limit(uint64_t cpu_s);
  */
 bool tsw_child_begin(long parent_pid, int death_signo, int first_fd);
 
+/* The file behind all links of a path; heap. NULL: there is none, or no memory. */
+char *tsw_path_real(const char *path);
+
 #endif

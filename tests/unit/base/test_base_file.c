@@ -8,9 +8,11 @@
 #include "base/file.h"
 #include "base/mem.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 typedef struct {
@@ -54,6 +56,31 @@ static void test_write_when_replacing_then_new_bytes_and_no_rest(void **state)
     assert_string_equal(tsw_buf_text(&bytes), "newer");
     assert_int_equal(count_names(place->dir), 1);
     tsw_buf_fini(&bytes);
+}
+
+/* What a user names may be /dev/stdout: neither a link nor a device is put aside. */
+static void test_write_keeps_links_and_devices(void **state)
+{
+    place_t *place = *state;
+    char link_path[512];
+    struct stat st;
+    snprintf(link_path, sizeof(link_path), "%s.link", place->path);
+    assert_int_equal(tsw_file_write_atomic(place->path, "old", 3, NULL), TSW_OK);
+    assert_int_equal(symlink(place->path, link_path), 0);
+    assert_int_equal(tsw_file_write_atomic(link_path, "newer", 5, NULL), TSW_OK);
+    assert_int_equal(lstat(link_path, &st), 0);
+    assert_true(S_ISLNK(st.st_mode));
+    assert_int_equal(stat(place->path, &st), 0);
+    assert_int_equal(st.st_size, 5);
+    assert_int_equal(unlink(link_path), 0);
+    assert_int_equal(mkfifo(link_path, 0600), 0);
+    int fd = open(link_path, O_RDONLY | O_NONBLOCK);
+    assert_true(fd >= 0);
+    assert_int_equal(tsw_file_write_atomic(link_path, "hi", 2, NULL), TSW_OK);
+    char text[4];
+    assert_int_equal(read(fd, text, sizeof(text)), 2);
+    close(fd);
+    assert_int_equal(unlink(link_path), 0);
 }
 
 static void test_write_when_folder_is_missing_then_not_found(void **state)
@@ -197,6 +224,7 @@ static void test_join_when_slash_then_one_slash(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_write_keeps_links_and_devices),
         TEST(test_write_when_replacing_then_new_bytes_and_no_rest),
         TEST(test_write_when_folder_is_missing_then_not_found),
         TEST(test_write_when_the_target_is_a_folder_then_error_and_no_rest),
