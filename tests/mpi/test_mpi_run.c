@@ -720,7 +720,7 @@ static void test_run_when_it_cannot_start_then_says_why(void **state)
     what.device = "gpu";
     assert_refused(&what, TSW_ERR_ARG, "sim:NAME");
     what.device = "replay:/nonexistent.h5";
-    assert_refused(&what, TSW_ERR_ENV, "/nonexistent.h5");
+    assert_refused(&what, TSW_ERR_INPUT, "/nonexistent.h5");
     path_of("never", path, sizeof(path));
     assert_false(tsw_path_exists(path)); /* a refusal leaves nothing behind */
 }
