@@ -75,6 +75,7 @@ static void print_cell(const tsw_plan_t *plan, const tsw_cell_t *cell, tsw_buf_t
 typedef struct {
     size_t live, empty, skipped;
     double cost_ns;
+    bool has_search;
 } totals_t;
 
 static totals_t totals_of(const tsw_plan_t *plan, size_t arch)
@@ -91,6 +92,7 @@ static totals_t totals_of(const tsw_plan_t *plan, size_t arch)
         else
             totals.skipped++;
         totals.cost_ns += cell->cost_ns;
+        totals.has_search = totals.has_search || cell->is_searched;
     }
     return totals;
 }
@@ -109,8 +111,9 @@ static void print_arch(const tsw_plan_t *plan, size_t arch, tsw_buf_t *out)
     if (plan->job->compile_only[arch])
         tsw_buf_append_text(out, ", compiled only\n");
     else
-        tsw_buf_printf(out, ", about %s of one device; the largest first\n",
-                       tsw_text_format_ns(totals.cost_ns, time));
+        tsw_buf_printf(out, ", about %s of one device%s; the largest first\n",
+                       tsw_text_format_ns(totals.cost_ns, time),
+                       totals.has_search ? " for all configs, of which a search times some" : "");
     size_t shown = 0;
     for (size_t i = 0; i < plan->cell_count; i++) {
         if (plan->cells[i].arch_index != arch)

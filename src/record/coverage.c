@@ -104,9 +104,9 @@ tsw_status_t tsw_coverage_print(const tsw_dataset_t *dataset, tsw_buf_t *out, ts
         const tsw_coverage_t *last = find_last(dataset, i);
         tsw_buf_printf(out,
                        "searched: %s %s on sm_%u: %zu of %u configs built, %zu timed, in %u "
-                       "generations; ",
+                       "generation%s; ",
                        cell->pack, cell->variant, cell->arch, built, last->space_configs, timed,
-                       last->generation);
+                       last->generation, last->generation == 1 ? "" : "s");
         if (last->untried[0] != '\0')
             tsw_buf_printf(out, "never tried: %s\n", last->untried);
         else

@@ -54,6 +54,9 @@ static void test_the_coverage_counts_configs_once(void **state)
     assert_int_equal(tsw_coverage_print(&dataset, &out, NULL), TSW_OK);
     assert_int_equal(out.size, 0);
     add(&dataset, "M=1", 1, 0, 3);
+    assert_int_equal(tsw_coverage_print(&dataset, &out, NULL), TSW_OK);
+    assert_non_null(strstr(tsw_buf_text(&out), " in 1 generation; "));
+    tsw_buf_fini(&out);
     add(&dataset, "M=2", 1, 0, 4);
     add(&dataset, "M=1", 2, 2, 6);
     assert_int_equal(tsw_coverage_print(&dataset, &out, NULL), TSW_OK);
