@@ -15,13 +15,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROWS_MAX     400 /* on a terminal; a table has them all */
+#define CONFIDENCE   0.95 /* of intervals */
+#define ROWS_MAX     400  /* on a terminal; a table has them all */
 #define UNSTABLE_MAX 8
 
 tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs)
 {
     return (tsw_reduce_options_t){
-        .max_configs = max_configs, .indifference = 0.005, .confidence = 0.95};
+        .max_configs = max_configs, .indifference = 0.005, .confidence = CONFIDENCE};
 }
 
 tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
@@ -61,13 +62,24 @@ double tsw_cli_speedup(const tsw_config_result_t *config)
     return config->vs_baseline.n > 0 ? exp(-config->vs_baseline.log_ratio) : (double)NAN;
 }
 
+/* Brackets tell an interval, (..), from the range of rounds that are too few for one, [..]. */
+static void format_pair(const char *low, const char *high, double confidence, char *out,
+                        size_t size)
+{
+    bool is_range = confidence < CONFIDENCE;
+    snprintf(out, size, "%c%s, %s%c", is_range ? '[' : '(', low, high, is_range ? ']' : ')');
+}
+
 /* "(1.180, 1.220)"; "-" where the pairs are none, or do not decide. */
 static void format_ratio_interval(const tsw_paired_t *pair, char *out, size_t size)
 {
+    char low[32], high[32];
+    snprintf(out, size, "-");
     if (pair->n == 0 || isnan(pair->low))
-        snprintf(out, size, "-");
-    else
-        snprintf(out, size, "(%.3f, %.3f)", exp(-pair->high), exp(-pair->low));
+        return;
+    snprintf(low, sizeof(low), "%.3f", exp(-pair->high));
+    snprintf(high, sizeof(high), "%.3f", exp(-pair->low));
+    format_pair(low, high, pair->confidence, out, size);
 }
 
 /* "1.234 us", an estimate as "~1.234 us". */
@@ -81,11 +93,23 @@ static void format_time(const tsw_config_result_t *config, char *out, size_t siz
 static void format_time_interval(const tsw_config_result_t *config, char *out, size_t size)
 {
     char low[32], high[32];
-    if (isnan(config->ci_low_ns))
-        snprintf(out, size, "-");
-    else
-        snprintf(out, size, "(%s, %s)", tsw_text_format_ns(config->ci_low_ns, low),
-                 tsw_text_format_ns(config->ci_high_ns, high));
+    snprintf(out, size, "-");
+    if (!isnan(config->ci_low_ns))
+        format_pair(tsw_text_format_ns(config->ci_low_ns, low),
+                    tsw_text_format_ns(config->ci_high_ns, high), config->ci_confidence, out, size);
+}
+
+/* Whether a row has the range of too few rounds in place of an interval. */
+static bool has_range(const tsw_group_t *group)
+{
+    for (size_t i = 0; i < group->cell_count; i++) {
+        const tsw_config_result_t *config = tsw_cli_chosen(group, i);
+        if (config != NULL && ((!isnan(config->ci_low_ns) && config->ci_confidence < CONFIDENCE) ||
+                               (config->vs_baseline.n > 0 && !isnan(config->vs_baseline.low) &&
+                                config->vs_baseline.confidence < CONFIDENCE)))
+            return true;
+    }
+    return false;
 }
 
 static bool knows_roof(const tsw_group_t *group)
@@ -110,7 +134,7 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
 {
     const tsw_cell_summary_t *cell = group->cells[index];
     const tsw_config_result_t *config = tsw_cli_chosen(group, index);
-    char time[48] = "unusable", interval[80] = "", ratio_interval[48] = "";
+    char time[48] = "unusable", interval[80] = "", ratio_interval[80] = "";
     if (config != NULL) {
         format_time(config, time, sizeof(time));
         format_time_interval(config, interval, sizeof(interval));
@@ -184,6 +208,10 @@ static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err
         add_cell_row(&grid, group, rows[i].index);
     if (status == TSW_OK)
         status = tsw_grid_render(&grid, TSW_FORMAT_TEXT, out, err);
+    if (has_range(group))
+        tsw_buf_append_text(out,
+                            "  [a, b]: the range of fewer than 6 rounds, which covers less than "
+                            "the 95 % of (a, b)\n");
     if (group->cell_count > ROWS_MAX)
         tsw_buf_printf(out, "  ... and %zu more: they are in the table, and in `show`\n",
                        group->cell_count - ROWS_MAX);
