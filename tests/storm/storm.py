@@ -68,7 +68,9 @@ class Process:
         if kind in ("rank", "coordinator"):
             is_first = "OMPI_COMM_WORLD_RANK=0" in self.environment
             return self.name == "tilesweep" and is_first == (kind == "coordinator")
-        return self.name == {"mpirun": "mpirun", "compiler": "tileiras"}[kind]
+        if kind == "compiler":  # that builds, not one that tells its version at the start
+            return self.name == "tileiras" and any(word.startswith("--gpu-name") for word in self.words)
+        return self.name == kind
 
 
 def descendants(process, everybody):
