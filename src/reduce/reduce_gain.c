@@ -7,6 +7,15 @@
  * interval of few samples is their range, which one outlier widens and the median does not feel. */
 static const double widest_spread = 0.1;
 
+/* The range of n rounds covers 1 - 2^(1 - n) of its median: as if they were normal, it becomes an
+ * interval of 95 % when it is so many times as wide (1.96 / z of the coverage). */
+static double widening_of(size_t rounds)
+{
+    static const double widening[] = {[2] = 2.906, [3] = 1.704, [4] = 1.278, [5] = 1.052};
+    const size_t count = sizeof(widening) / sizeof(widening[0]);
+    return rounds >= 2 && rounds < count ? widening[rounds] : 1.0;
+}
+
 /* log(baseline / best other config) of one cell, and how far it may be off either way. */
 typedef struct {
     double log_ratio, below, above;
@@ -51,8 +60,9 @@ static bool gain_of(const tsw_cell_summary_t *cell, cell_gain_t *gain)
                           .above = widest_spread,
                           .has_interval = pair->n > 0 && !isnan(pair->low)};
     if (gain->has_interval) {
-        gain->below = fmin(pair->high - pair->log_ratio, widest_spread);
-        gain->above = fmin(pair->log_ratio - pair->low, widest_spread);
+        double widening = widening_of(pair->n);
+        gain->below = fmin(widening * (pair->high - pair->log_ratio), widest_spread);
+        gain->above = fmin(widening * (pair->log_ratio - pair->low), widest_spread);
     }
     return true;
 }

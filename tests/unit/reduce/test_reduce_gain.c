@@ -114,6 +114,29 @@ static void test_gain_of_single_samples_has_no_interval(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* The range of three rounds covers 75 % of their median: 95 % of normal values is 1.704 times as
+ * wide. */
+static void test_gain_of_few_rounds_is_less_certain_than_their_range(void **state)
+{
+    (void)state;
+    static const uint64_t baseline_ns[] = {1490000, 1500000, 1510000};
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    for (int i = 0; i < 2; i++) {
+        tsw_record_t *record = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
+        for (uint32_t round = 0; round < 3; round++)
+            sample_dataset_sample(record, TSW_STAGE_ROUND, round,
+                                  i == 0 ? baseline_ns[round] : 1000000);
+    }
+    tsw_reduction_t *r = reduced(&dataset);
+    const tsw_speedup_t *gain = &r->groups[0].gain;
+    assert_near(gain->ratio, 1.5, 1e-9);
+    assert_near(log(gain->high / gain->ratio), 1.704 * log(1.51 / 1.5), 1e-6);
+    assert_near(log(gain->ratio / gain->low), 1.704 * log(1.5 / 1.49), 1e-6);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 /* Three rounds, and one of them twice as long: the range is no measure of the median. */
 static void test_gain_of_few_rounds_with_an_outlier_is_not_lost(void **state)
 {
@@ -262,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_gain_when_the_baseline_wins_is_below_1),
         cmocka_unit_test(test_gain_without_another_config_is_none),
         cmocka_unit_test(test_gain_of_single_samples_has_no_interval),
+        cmocka_unit_test(test_gain_of_few_rounds_is_less_certain_than_their_range),
         cmocka_unit_test(test_gain_of_few_rounds_with_an_outlier_is_not_lost),
         cmocka_unit_test(test_gain_when_calls_vary_by_8_percent_stays),
         cmocka_unit_test(test_cross_entropy_drops_num_ctas),
