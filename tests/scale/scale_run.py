@@ -77,6 +77,7 @@ class Watch:
 
     def __init__(self):
         self.rank_mib = self.worker_mib = 0.0
+        self.end_mib = 0.0  # of rank 0 with the whole sweep in memory, at the end
         self.early = self.late = None  # (cells, MiB of the largest other rank and of rank 0)
         self.first = self.last = None  # (cells, CPU of rank 0, mean CPU of the others)
 
@@ -85,7 +86,9 @@ class Watch:
         workers = [p for p in processes if p.is_worker]
         zero = [p for p in ranks if p.rank == 0]
         others = [p for p in ranks if p.rank > 0]
-        if not zero or len(others) < RANKS - 1 or cells == 0 or cells == CELLS:
+        self.end_mib = max([self.end_mib] + [p.mib for p in zero])
+        # Workers are gone before rank 0 merges; the last status may be some seconds old by then.
+        if not zero or len(others) < RANKS - 1 or len(workers) < RANKS or cells == 0 or cells == CELLS:
             return
         self.rank_mib = max(self.rank_mib, max(p.mib for p in ranks))
         self.worker_mib = max([self.worker_mib] + [p.mib for p in workers])
@@ -139,7 +142,7 @@ def main():
         print(f"coordinator: {watch.coordinator_us():.0f} us of CPU per cell beyond a rank's own work")
         print(f"memory: rank {watch.rank_mib:.0f} MiB at most, worker {watch.worker_mib:.0f} MiB; "
               f"growth from {watch.early[0]} to {watch.late[0]} cells: ranks {growth[0]:+.1f} MiB, "
-              f"rank 0 {growth[1]:+.1f} MiB")
+              f"rank 0 {growth[1]:+.1f} MiB; rank 0 with the whole sweep, at the end: {watch.end_mib:.0f} MiB")
         if watch.coordinator_us() > COORDINATOR_US_MAX:
             fail(f"more than {COORDINATOR_US_MAX} us per cell")
         if watch.rank_mib > RANK_MIB_MAX or watch.worker_mib > WORKER_MIB_MAX:
