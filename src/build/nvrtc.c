@@ -1,5 +1,6 @@
 #include "build/nvrtc.h"
 
+#include "base/library.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>
@@ -36,14 +37,6 @@ struct tsw_nvrtc {
     get_bytes_fn_t tile_ir;
 };
 
-/* An object pointer and a function pointer have one size wherever dlsym exists. */
-static bool find(void *library, const char *name, void *function_p)
-{
-    void *symbol = dlsym(library, name);
-    memcpy(function_p, &symbol, sizeof(symbol));
-    return symbol != NULL;
-}
-
 static const char *find_all(void *library, tsw_nvrtc_t *nvrtc)
 {
     struct {
@@ -64,7 +57,7 @@ static const char *find_all(void *library, tsw_nvrtc_t *nvrtc)
         {"nvrtcGetTileIR", &nvrtc->tile_ir, true},
     };
     for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-        if (!find(library, wanted[i].name, wanted[i].function_p) && !wanted[i].optional)
+        if (!tsw_library_find(library, wanted[i].name, wanted[i].function_p) && !wanted[i].optional)
             return wanted[i].name;
     }
     return NULL;

@@ -1,10 +1,9 @@
 #include "device/cuda_api.h"
 
+#include "base/library.h"
 #include "base/log.h"
 
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
 typedef struct {
     const char *symbol;
@@ -20,21 +19,17 @@ static const symbol_t symbols[] = {
 static tsw_status_t load_symbols(tsw_cuda_api_t *api, const char *path, tsw_err_t *err)
 {
     for (size_t i = 0; i < sizeof(symbols) / sizeof(symbols[0]); i++) {
-        void *function = dlsym(api->library, symbols[i].symbol);
-        if (function == NULL)
+        if (!tsw_library_find(api->library, symbols[i].symbol, (char *)api + symbols[i].offset))
             return tsw_err_set(err, TSW_ERR_ENV,
                                "%s lacks %s: a driver of CUDA 12 or later is needed", path,
                                symbols[i].symbol);
-        memcpy((char *)api + symbols[i].offset, &function, sizeof(function));
     }
     return TSW_OK;
 }
 
 tsw_status_t tsw_cuda_api_open(tsw_cuda_api_t *api_p, tsw_err_t *err)
 {
-    const char *path = getenv("TSW_LIBCUDA");
-    if (path == NULL || path[0] == '\0')
-        path = "libcuda.so.1";
+    const char *path = tsw_library_path("TSW_LIBCUDA", "libcuda.so.1");
     tsw_cuda_api_t api = {.library = dlopen(path, RTLD_NOW | RTLD_LOCAL)};
     if (api.library == NULL)
         return tsw_err_set(err, TSW_ERR_ENV, "no CUDA driver: %s", dlerror());

@@ -1,5 +1,6 @@
 #include "device/cupti.h"
 
+#include "base/library.h"
 #include "base/mem.h"
 
 #include <dlfcn.h>
@@ -81,19 +82,12 @@ static void on_complete(void *context, uint32_t stream, uint8_t *buffer, size_t 
     free(buffer);
 }
 
-static bool find(void *library, const char *symbol, void *function_p)
-{
-    void *function = dlsym(library, symbol);
-    memcpy(function_p, &function, sizeof(function));
-    return function != NULL;
-}
-
 static void *open_library(void)
 {
     static const char *const names[] = {"libcupti.so.13", "libcupti.so.12", "libcupti.so"};
-    const char *path = getenv("TSW_LIBCUPTI");
+    const char *path = tsw_library_path("TSW_LIBCUPTI", NULL);
     void *library = NULL;
-    if (path != NULL && path[0] != '\0')
+    if (path != NULL)
         return dlopen(path, RTLD_NOW | RTLD_LOCAL);
     for (size_t i = 0; library == NULL && i < sizeof(names) / sizeof(names[0]); i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
@@ -111,11 +105,12 @@ tsw_status_t tsw_cupti_open(tsw_cupti_t **cupti_p, tsw_err_t *err)
         status = tsw_err_set(err, TSW_ERR_ENV,
                              "the check of the timer needs CUPTI (TSW_LIBCUPTI may name it): %s",
                              dlerror());
-    else if (!find(cupti->library, "cuptiActivityRegisterCallbacks", &cupti->register_callbacks) ||
-             !find(cupti->library, "cuptiActivityEnable", &cupti->enable) ||
-             !find(cupti->library, "cuptiActivityDisable", &cupti->disable) ||
-             !find(cupti->library, "cuptiActivityFlushAll", &cupti->flush) ||
-             !find(cupti->library, "cuptiActivityGetNextRecord", &cupti->next))
+    else if (!tsw_library_find(cupti->library, "cuptiActivityRegisterCallbacks",
+                               &cupti->register_callbacks) ||
+             !tsw_library_find(cupti->library, "cuptiActivityEnable", &cupti->enable) ||
+             !tsw_library_find(cupti->library, "cuptiActivityDisable", &cupti->disable) ||
+             !tsw_library_find(cupti->library, "cuptiActivityFlushAll", &cupti->flush) ||
+             !tsw_library_find(cupti->library, "cuptiActivityGetNextRecord", &cupti->next))
         status =
             tsw_err_set(err, TSW_ERR_ENV, "this CUPTI lacks the activity functions: %s", dlerror());
     if (status == TSW_OK)

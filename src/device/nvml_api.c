@@ -1,9 +1,10 @@
 /* Finding NVML and its functions. */
 #include "device/nvml_api.h"
 
+#include "base/library.h"
+
 #include <dlfcn.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -51,17 +52,13 @@ static bool find(tsw_nvml_t *nvml, size_t i)
     char *slot = (char *)&nvml->api + functions[i].offset;
     void *known = NULL;
     memcpy(&known, slot, sizeof(known));
-    if (known == NULL)
-        known = dlsym(nvml->library, functions[i].symbol);
-    memcpy(slot, &known, sizeof(known));
-    return known != NULL || !functions[i].is_needed;
+    return known != NULL || tsw_library_find(nvml->library, functions[i].symbol, slot) ||
+           !functions[i].is_needed;
 }
 
 tsw_status_t tsw_nvml_load(tsw_nvml_t *nvml, tsw_err_t *err)
 {
-    const char *path = getenv("TSW_LIBNVML");
-    if (path == NULL || path[0] == '\0')
-        path = "libnvidia-ml.so.1";
+    const char *path = tsw_library_path("TSW_LIBNVML", "libnvidia-ml.so.1");
     nvml->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (nvml->library == NULL)
         return tsw_err_set(err, TSW_ERR_ENV, "no NVML: %s", dlerror());

@@ -4,6 +4,7 @@
 #include "device/device.h"
 
 #include "base/clock.h"
+#include "base/library.h"
 #include "base/mem.h"
 #include "base/rng.h"
 #include "base/text.h"
@@ -536,14 +537,18 @@ static tsw_status_t wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t coun
     return status;
 }
 
+/* Something stands in for the driver's NVML. */
+static bool has_stand_in(void)
+{
+    return tsw_library_path("TSW_LIBNVML", NULL) != NULL;
+}
+
 static tsw_status_t energy_find(tsw_device_t *dev, tsw_err_t *err)
 {
     const tsw_sim_t *sim = body(dev);
     if (sim->is_replay)
         return tsw_err_set(err, TSW_ERR_ENV, "the energy counter: a replay has none");
-    const char *path = getenv("TSW_LIBNVML");
-    bool is_asked = path != NULL && path[0] != '\0';
-    return is_asked ? tsw_nvml_energy_find(sim->nvml, &sim->gpu, err) : TSW_OK;
+    return has_stand_in() ? tsw_nvml_energy_find(sim->nvml, &sim->gpu, err) : TSW_OK;
 }
 
 /* By the stand-in for the driver's library where there is one, else by a counter of its own. */
@@ -742,9 +747,8 @@ static void describe(tsw_sim_t *sim, const char *kind, const char *name, tsw_arc
  * the driver. */
 static void attach_nvml(tsw_sim_t *sim)
 {
-    const char *path = getenv("TSW_LIBNVML");
     char driver_text[TSW_NAME_SIZE];
-    if (sim->is_replay || path == NULL || path[0] == '\0')
+    if (sim->is_replay || !has_stand_in())
         return;
     memcpy(driver_text, sim->gpu.driver_text, sizeof(driver_text));
     sim->nvml = tsw_nvml_attach(&sim->gpu);
