@@ -114,7 +114,7 @@ static void add_absent(tsw_calibration_t *calibration, tsw_dtype_t dtype, bool t
 static tsw_status_t take_rates(const tsw_dataset_t *dataset, tsw_calibration_t *calibration,
                                tsw_err_t *err)
 {
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    const tsw_reduce_options_t options = tsw_reduce_options(8);
     tsw_reduction_t *reduction = NULL;
     tsw_status_t status = tsw_reduce(dataset, &options, &reduction, err);
     if (status != TSW_OK)

@@ -15,20 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define CONFIDENCE   0.95 /* of intervals */
-#define ROWS_MAX     400  /* on a terminal; a table has them all */
+#define ROWS_MAX     400 /* on a terminal; a table has them all */
 #define UNSTABLE_MAX 8
-
-tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs)
-{
-    return (tsw_reduce_options_t){
-        .max_configs = max_configs, .indifference = 0.005, .confidence = CONFIDENCE};
-}
 
 tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
                                        tsw_reduction_t **reduction_p, tsw_err_t *err)
 {
-    tsw_reduce_options_t options = tsw_cli_reduce_options(max_configs);
+    tsw_reduce_options_t options = tsw_reduce_options(max_configs);
     tsw_calibration_t *roofs = NULL;
     tsw_status_t status = tsw_roof_gather(dataset, &roofs, &options.calibration_count, err);
     options.calibrations = roofs;
@@ -66,7 +59,7 @@ double tsw_cli_speedup(const tsw_config_result_t *config)
 static void format_pair(const char *low, const char *high, double confidence, char *out,
                         size_t size)
 {
-    bool is_range = confidence < CONFIDENCE;
+    bool is_range = confidence < TSW_REDUCE_CONFIDENCE;
     snprintf(out, size, "%c%s, %s%c", is_range ? '[' : '(', low, high, is_range ? ']' : ')');
 }
 
@@ -104,9 +97,10 @@ static bool has_range(const tsw_group_t *group)
 {
     for (size_t i = 0; i < group->cell_count; i++) {
         const tsw_config_result_t *config = tsw_cli_chosen(group, i);
-        if (config != NULL && ((!isnan(config->ci_low_ns) && config->ci_confidence < CONFIDENCE) ||
-                               (config->vs_baseline.n > 0 && !isnan(config->vs_baseline.low) &&
-                                config->vs_baseline.confidence < CONFIDENCE)))
+        if (config != NULL &&
+            ((!isnan(config->ci_low_ns) && config->ci_confidence < TSW_REDUCE_CONFIDENCE) ||
+             (config->vs_baseline.n > 0 && !isnan(config->vs_baseline.low) &&
+              config->vs_baseline.confidence < TSW_REDUCE_CONFIDENCE)))
             return true;
     }
     return false;
@@ -130,7 +124,8 @@ static bool is_by_energy(const tsw_group_t *group)
 }
 
 /* A shape that no chosen config can do has a row all the same. */
-static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t index)
+static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t index, bool by_energy,
+                         bool with_roof)
 {
     const tsw_cell_summary_t *cell = group->cells[index];
     const tsw_config_result_t *config = tsw_cli_chosen(group, index);
@@ -150,11 +145,11 @@ static void add_cell_row(tsw_grid_t *grid, const tsw_group_t *group, size_t inde
     tsw_grid_text(grid, ratio_interval);
     tsw_grid_number(grid, cell->tie_count);
     tsw_grid_number(grid, 100 * group->choice_regret[index]);
-    if (is_by_energy(group)) {
+    if (by_energy) {
         tsw_grid_number(grid, config != NULL ? config->joules : (double)NAN);
         tsw_grid_number(grid, config != NULL ? config->watts : (double)NAN);
     }
-    if (knows_roof(group))
+    if (with_roof)
         tsw_grid_number(grid, config != NULL && cell->roof_ns > 0
                                   ? cell->roof_ns / config->time_ns.median
                                   : (double)NAN);
@@ -194,18 +189,19 @@ static tsw_status_t print_rows(const tsw_group_t *group, tsw_buf_t *out, tsw_err
         {"interval", false, 0, false}, {"ties", true, 0, false},
         {"regret %", true, 2, false},
     };
+    bool by_energy = is_by_energy(group), with_roof = knows_roof(group);
     size_t count = 9;
-    if (is_by_energy(group)) {
+    if (by_energy) {
         columns[count++] = (tsw_column_t){"J", true, 6, false};
         columns[count++] = (tsw_column_t){"W", true, 1, false};
     }
-    if (knows_roof(group))
+    if (with_roof)
         columns[count++] = (tsw_column_t){"x roof", true, 3, false};
     tsw_grid_t grid = tsw_grid(columns, count);
     row_t *rows = order_of_cells(group);
     tsw_status_t status = rows != NULL ? TSW_OK : tsw_err_nomem(err);
     for (size_t i = 0; status == TSW_OK && i < group->cell_count && i < ROWS_MAX; i++)
-        add_cell_row(&grid, group, rows[i].index);
+        add_cell_row(&grid, group, rows[i].index, by_energy, with_roof);
     if (status == TSW_OK)
         status = tsw_grid_render(&grid, TSW_FORMAT_TEXT, out, err);
     if (has_range(group))

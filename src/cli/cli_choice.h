@@ -8,11 +8,8 @@
 
 #include <stdbool.h>
 
-/* What the command line reduces with: ties within 0.5 %, intervals at 95 %. */
-tsw_reduce_options_t tsw_cli_reduce_options(size_t max_configs);
-
-/* tsw_reduce with these, and with the roofs of the calibrations that are stored for the devices of
- * the dataset. *reduction_p: tsw_reduction_free, before the dataset. */
+/* tsw_reduce by tsw_reduce_options, with the roofs of the calibrations that are stored for the
+ * devices of the dataset. *reduction_p: tsw_reduction_free, before the dataset. */
 tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
                                        tsw_reduction_t **reduction_p, tsw_err_t *err);
 

@@ -286,8 +286,7 @@ tsw_status_t tsw_cli_timer_check(const char *run_dir, const tsw_timer_args_t *ar
         {"own_us", true, 3, false},      {"cupti_us", true, 3, false}, {"off_us", true, 3, false},
         {"off_percent", true, 2, false}, {"agrees", false, 0, false},
     };
-    const tsw_reduce_options_t options = {
-        .max_configs = 8, .indifference = 0.005, .confidence = 0.95};
+    const tsw_reduce_options_t options = tsw_reduce_options(8);
     check_t check = {.args = args};
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;

@@ -422,6 +422,12 @@ static tsw_status_t reduce_cells(tsw_reduction_t *r, const tsw_dataset_t *datase
     return TSW_OK;
 }
 
+tsw_reduce_options_t tsw_reduce_options(size_t max_configs)
+{
+    return (tsw_reduce_options_t){
+        .max_configs = max_configs, .indifference = 0.005, .confidence = TSW_REDUCE_CONFIDENCE};
+}
+
 static tsw_status_t check_options(const tsw_reduce_options_t *o, tsw_err_t *err)
 {
     if (o->max_configs < 1)

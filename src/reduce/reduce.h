@@ -120,6 +120,11 @@ typedef struct {
     size_t calibration_count;
 } tsw_reduce_options_t;
 
+#define TSW_REDUCE_CONFIDENCE 0.95
+
+/* What every reduction of the tool goes by: ties within 0.5 %, intervals at 95 %; no roofs. */
+tsw_reduce_options_t tsw_reduce_options(size_t max_configs);
+
 /* dataset must be canonical; it must outlive the reduction. TSW_ERR_ARG: options out of range
  * (max_configs at least 1, indifference 0 or more, confidence between 0 and 1). */
 tsw_status_t tsw_reduce(const tsw_dataset_t *dataset, const tsw_reduce_options_t *options,

@@ -31,8 +31,7 @@ static size_t list_best(const tsw_cell_summary_t *cell, const tsw_config_result_
 
 static tsw_status_t append_sweep(const char *path, tsw_buf_t *out, tsw_err_t *err)
 {
-    const tsw_reduce_options_t options = {
-        .max_configs = 1, .indifference = 0.005, .confidence = 0.95};
+    const tsw_reduce_options_t options = tsw_reduce_options(1);
     tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     char *skipped = NULL;

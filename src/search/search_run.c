@@ -340,8 +340,7 @@ static tsw_status_t learn_cell(tsw_search_space_t *space, size_t v, const tsw_ce
                                const tsw_cell_result_t *result, const char *objective,
                                tsw_err_t *err)
 {
-    const tsw_reduce_options_t options = {
-        .max_configs = 1, .indifference = 0.005, .confidence = 0.95};
+    const tsw_reduce_options_t options = tsw_reduce_options(1);
     tsw_cell_summary_t summary = {.cell = NULL};
     double scale = 1.0;
     double *times = tsw_calloc(space->grid.count, sizeof(*times));

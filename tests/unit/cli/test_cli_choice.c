@@ -22,7 +22,7 @@ typedef struct {
 
 static void reduce(fixture_t *f)
 {
-    const tsw_reduce_options_t options = tsw_cli_reduce_options(8);
+    const tsw_reduce_options_t options = tsw_reduce_options(8);
     assert_int_equal(tsw_reduce(&f->dataset, &options, &f->reduction, NULL), TSW_OK);
     assert_int_equal(tsw_cli_verdicts_make(f->reduction, NULL, 0, &f->verdicts, NULL), TSW_OK);
 }

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "reduce/reduce.h"
+#include "reduced.h"
 #include "sample_dataset.h"
 
 #include <math.h>
@@ -10,25 +11,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const tsw_reduce_options_t options = {
-    .max_configs = 8, .indifference = 0.005, .confidence = 0.95};
-
-static tsw_reduction_t *reduced(tsw_dataset_t *dataset)
-{
-    tsw_reduction_t *r = NULL;
-    tsw_err_t err = TSW_ERR_INIT;
-    tsw_dataset_canonicalise(dataset);
-    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
-        fail_msg("%s", err.text);
-    return r;
-}
-
-static void assert_near(double value, double wanted, double within)
-{
-    if (!(fabs(value - wanted) <= within))
-        fail_msg("%.17g is not %.17g", value, wanted);
-}
 
 static tsw_cell_result_t *new_cell(tsw_dataset_t *dataset)
 {
@@ -44,7 +26,7 @@ static void test_cell_winner_is_the_lowest_median(void **state)
     sample_dataset_timed(cell, "T=1", 2000000);
     sample_dataset_timed(cell, "T=2", 1000000);
     sample_dataset_timed(cell, "T=3", 1100000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 1);
     assert_int_equal(s->baseline, 0);
@@ -75,7 +57,7 @@ static void test_cell_warm_up_and_fixed_samples_decide_nothing(void **state)
     }
     tsw_record_t *only_warm = sample_dataset_record(cell, "T=3", TSW_OUTCOME_OK);
     sample_dataset_sample(only_warm, TSW_STAGE_WARMUP, 0, 10);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 0);
     assert_false(r->cells[0].configs[2].usable);
     assert_true(isinf(r->cells[0].configs[2].regret));
@@ -92,7 +74,7 @@ static void test_cell_times_are_per_launch(void **state)
     tsw_record_t *ten = sample_dataset_timed(cell, "T=2", 8000000);
     for (size_t i = 0; i < ten->sample_count; i++)
         ten->samples[i].launches = 10;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 1);
     assert_near(r->cells[0].configs[1].time_ns.min, 800000.0, 1e-6);
     tsw_reduction_free(r);
@@ -115,7 +97,7 @@ static void test_cell_estimates_and_single_samples_have_no_interval(void **state
         tsw_record_t *once = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
         sample_dataset_sample(once, TSW_STAGE_ROUND, 0, i == 0 ? 3000000 : 1000000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     for (size_t i = 0; i < r->cell_count; i++) {
         const tsw_cell_summary_t *s = &r->cells[i];
         bool once = strcmp(s->cell->shape, "M=65") == 0;
@@ -147,7 +129,7 @@ static void test_cell_baseline_of_the_final_is_compared_in_pairs(void **state)
             sample_dataset_sample(&cell->records[i], TSW_STAGE_FINAL, round,
                                   (i == 0 ? 3000000 : 1000000) + 1000 * round);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 1);
     assert_false(s->configs[0].is_estimate);
@@ -166,7 +148,7 @@ static void test_cell_only_ok_configs_are_usable(void **state)
     sample_dataset_timed(cell, "T=1", 1000000);
     sample_dataset_timed(cell, "T=2", 10)->outcome = TSW_OUTCOME_WRONG_RESULT;
     sample_dataset_timed(cell, "T=3", 10)->outcome = TSW_OUTCOME_SUSPECT;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 0);
     assert_near(r->cells[0].speedup, 1.0, 0.0);
     tsw_reduction_free(r);
@@ -182,7 +164,7 @@ static void test_cell_ties_by_indifference(void **state)
     sample_dataset_timed(cell, "T=1", 1000000);
     sample_dataset_timed(cell, "T=2", 1004000);
     sample_dataset_timed(cell, "T=3", 1006000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_true(s->configs[1].in_tie_set && s->configs[1].regret == 0.0);
     assert_false(s->configs[2].in_tie_set);
@@ -209,7 +191,7 @@ static void test_cell_ties_by_noise_up_to_a_limit(void **state)
         sample_dataset_sample(b, TSW_STAGE_ROUND, round, 1010000);
         sample_dataset_sample(c, TSW_STAGE_ROUND, round, round % 3 == 0 ? 1000000 : 1040000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 0);
     assert_true(s->configs[1].vs_best.low < 0.0);
@@ -228,7 +210,7 @@ static void test_cell_equal_medians_prefer_the_baseline(void **state)
     tsw_cell_result_t *cell = new_cell(&dataset);
     sample_dataset_timed(cell, "T=9", 1000000);
     sample_dataset_timed(cell, "T=1", 1000000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 0);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -245,7 +227,7 @@ static void test_cell_alias_has_the_values_of_its_target(void **state)
     sample_dataset_record(cell, "T=3", TSW_OUTCOME_COMPILE_FAILED);
     sample_dataset_record(cell, "T=4", TSW_OUTCOME_ALIAS)->alias_of = 4;
     sample_dataset_record(cell, "T=5", TSW_OUTCOME_ALIAS)->alias_of = 77;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 1);
     assert_true(s->configs[0].usable && s->configs[0].is_alias);
@@ -267,7 +249,7 @@ static void test_cell_without_common_rounds_compares_medians(void **state)
     tsw_record_t *late = sample_dataset_record(cell, "T=2", TSW_OUTCOME_OK);
     for (uint32_t round = 20; round < 30; round++)
         sample_dataset_sample(late, TSW_STAGE_ROUND, round, 500000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 1);
     assert_int_equal(r->cells[0].configs[0].vs_best.n, 0);
     assert_near(r->cells[0].configs[0].regret, 1.0, 1e-3);
@@ -291,7 +273,7 @@ static void test_cell_of_a_search_gives_way_to_a_later_generation(void **state)
     cell->coverage.generation = 2;
     sample_dataset_timed(cell, "T=1", 1000);
     sample_dataset_timed(cell, "T=3", 900);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cell_count, 1);
     assert_int_equal(r->cells[0].cell->coverage.generation, 2);
     assert_string_equal(r->cells[0].configs[r->cells[0].winner].config, "T=3");
@@ -312,7 +294,7 @@ static void test_cell_without_usable_config_has_no_winner(void **state)
     cell = sample_dataset_cell(&dataset, "matmul", "dtype=f16", "M=65", 90);
     sample_dataset_timed(cell, "T=1", 1000);
     cell->complete = 0;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cell_count, 2);
     assert_int_equal(r->incomplete_count, 1);
     assert_int_equal(r->group_count, 0);
@@ -339,7 +321,7 @@ static void test_cell_roof_comes_from_the_device_itself_if_it_can(void **state)
         roofs[i].values.copy_bytes_per_s = 1e12;
         roofs[i].values.f16_flops_per_s = i == 0 ? 1e12 : 2e12;
     }
-    tsw_reduce_options_t with = options;
+    tsw_reduce_options_t with = tsw_reduce_options(8);
     with.calibrations = roofs;
     with.calibration_count = 1;
     for (int i = 0; i < 2; i++) {
@@ -351,7 +333,7 @@ static void test_cell_roof_comes_from_the_device_itself_if_it_can(void **state)
         tsw_reduction_free(r);
         with.calibration_count = 2;
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_near(r->cells[0].roof_ratio, 0, 0);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -375,7 +357,7 @@ static void test_cell_early_samples_give_an_estimate(void **state)
     sample_dataset_sample(&records[2], TSW_STAGE_WARMUP, 100, 15000000);
     sample_dataset_sample(&records[3], TSW_STAGE_EARLY, 101, 1);  /* fast, but never in a round */
     sample_dataset_sample(&records[0], TSW_STAGE_CONTROL, 3, 10); /* never decides */
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 0);
     assert_false(s->configs[0].is_estimate);
@@ -386,7 +368,8 @@ static void test_cell_early_samples_give_an_estimate(void **state)
     assert_true(s->configs[2].is_estimate);
     assert_near(s->configs[2].regret, 4.0, 1e-9);
     assert_false(s->configs[3].in_tie_set);
-    assert_near(s->configs[3].regret, options.indifference, 1e-12); /* left for a reason */
+    assert_near(s->configs[3].regret, tsw_reduce_options(8).indifference,
+                1e-12); /* left for a reason */
     assert_int_equal(s->tie_count, 0);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -403,7 +386,7 @@ static void test_cell_of_early_samples_alone_ranks_by_them(void **state)
         for (uint32_t round = 0; round < 3; round++)
             sample_dataset_sample(record, TSW_STAGE_EARLY, round, i == 0 ? 1300000 : 1000000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 1);
     assert_true(r->cells[0].configs[1].is_estimate);
     assert_near(r->cells[0].configs[0].regret, 0.3, 1e-9);
@@ -418,7 +401,7 @@ static void test_cell_final_rounds_decide_too(void **state)
     tsw_cell_result_t *cell = new_cell(&dataset);
     tsw_record_t *record = sample_dataset_timed(cell, "T=1", 1000000);
     sample_dataset_sample(record, TSW_STAGE_FINAL, 10, 1000000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].configs[0].time_ns.n, 11);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -438,7 +421,7 @@ static void assert_winner_by(const char *objective, int32_t winner)
     }
     tsw_free(dataset.meta.objective);
     dataset.meta.objective = tsw_strdup(objective);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     if (r->cells[0].winner != winner)
         fail_msg("by %s config %d wins", objective, r->cells[0].winner);
     assert_true(r->cells[0].configs[1 - winner].regret > 0.01);
@@ -454,6 +437,7 @@ static void test_cell_winner_by_objective(void **state)
     assert_winner_by("p99", 0);
     assert_winner_by("mean", 0);
     tsw_dataset_t dataset;
+    const tsw_reduce_options_t options = tsw_reduce_options(8);
     tsw_err_t err = TSW_ERR_INIT;
     tsw_reduction_t *r = NULL;
     sample_dataset_timed(new_cell(&dataset), "T=1", 1000);
@@ -499,7 +483,7 @@ static void test_cell_by_energy(void **state)
     (void)state;
     tsw_dataset_t dataset;
     make_energy_cell(&dataset);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 1);
     assert_int_equal(s->tie_count, 1);
@@ -519,7 +503,7 @@ static void test_cell_by_energy(void **state)
     tsw_reduction_free(r);
     tsw_free(dataset.meta.objective);
     dataset.meta.objective = tsw_strdup("median");
-    r = reduced(&dataset);
+    r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 0);
     assert_int_equal(r->cells[0].tie_count, 0);
     tsw_reduction_free(r);
@@ -533,7 +517,7 @@ static void test_cell_with_a_broken_counter(void **state)
     make_energy_cell(&dataset);
     tsw_cell_result_t *cell = &dataset.cells[0];
     cell->records[1].samples[11].energy_mj = 0;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 2);
     assert_int_equal(r->cells[0].configs[1].outcome, TSW_OUTCOME_SUSPECT);
     assert_string_equal(r->cells[0].configs[1].detail,
@@ -541,7 +525,7 @@ static void test_cell_with_a_broken_counter(void **state)
     tsw_reduction_free(r);
     for (size_t i = 0; i < 3; i++)
         cell->records[i].samples[10].energy_mj = 0;
-    r = reduced(&dataset); /* nobody was tried: the fastest does not win for that */
+    r = reduced(&dataset, 8); /* nobody was tried: the fastest does not win for that */
     assert_int_equal(r->cells[0].winner, -1);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -560,7 +544,7 @@ static void test_cell_times_below_the_floor_are_suspect(void **state)
     tsw_record_t *zero = sample_dataset_record(cell, "T=4", TSW_OUTCOME_OK);
     for (uint32_t round = 0; round < 10; round++)
         sample_dataset_sample(zero, TSW_STAGE_ROUND, round, 0);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *s = &r->cells[0];
     assert_int_equal(s->winner, 1);
     for (size_t i = 0; i < 4; i++) {

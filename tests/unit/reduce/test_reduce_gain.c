@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "reduce/reduce.h"
+#include "reduced.h"
 #include "sample_dataset.h"
 
 #include <math.h>
@@ -13,25 +14,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static const tsw_reduce_options_t options = {
-    .max_configs = 8, .indifference = 0.005, .confidence = 0.95};
-
-static tsw_reduction_t *reduced(tsw_dataset_t *dataset)
-{
-    tsw_reduction_t *r = NULL;
-    tsw_err_t err = TSW_ERR_INIT;
-    tsw_dataset_canonicalise(dataset);
-    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
-        fail_msg("%s", err.text);
-    return r;
-}
-
-static void assert_near(double value, double wanted, double within)
-{
-    if (!(fabs(value - wanted) <= within))
-        fail_msg("%.17g is not %.17g", value, wanted);
-}
 
 /* Rounds that all drift by up to 8 % together, and each sample by 1 % besides. */
 static void add_noisy(tsw_cell_result_t *cell, const char *config, double time_ns, uint64_t seed)
@@ -56,7 +38,7 @@ static void test_gain_is_the_weighted_geometric_mean(void **state)
     cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=2", 90);
     sample_dataset_timed(cell, "T=1", 1000000);
     sample_dataset_timed(cell, "T=2", 2000000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_speedup_t *gain = &r->groups[0].gain;
     assert_int_equal(gain->cell_count, 2);
     assert_near(gain->ratio, pow(2.0, 3.0 / 4.0) * pow(0.5, 1.0 / 4.0), 1e-6);
@@ -77,7 +59,7 @@ static void test_gain_when_the_baseline_wins_is_below_1(void **state)
     sample_dataset_timed(cell, "T=3", 1000000);
     tsw_record_t *alias = sample_dataset_record(cell, "T=4", TSW_OUTCOME_ALIAS);
     alias->alias_of = 0;
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_near(r->groups[0].gain.ratio, 0.9, 1e-6);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
@@ -90,7 +72,7 @@ static void test_gain_without_another_config_is_none(void **state)
     tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
     sample_dataset_timed(cell, "T=1", 900000);
     sample_dataset_record(cell, "T=2", TSW_OUTCOME_WRONG_RESULT);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_int_equal(r->groups[0].gain.cell_count, 0);
     assert_near(r->groups[0].gain.ratio, 0, 0);
     assert_true(isnan(r->groups[0].gain.low));
@@ -107,7 +89,7 @@ static void test_gain_of_single_samples_has_no_interval(void **state)
         tsw_record_t *record = sample_dataset_record(cell, i == 0 ? "T=1" : "T=2", TSW_OUTCOME_OK);
         sample_dataset_sample(record, TSW_STAGE_ROUND, 0, i == 0 ? 3000000 : 2000000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_near(r->groups[0].gain.ratio, 1.5, 1e-9);
     assert_true(isnan(r->groups[0].gain.low) && isnan(r->groups[0].gain.high));
     tsw_reduction_free(r);
@@ -128,7 +110,7 @@ static void test_gain_of_few_rounds_is_less_certain_than_their_range(void **stat
             sample_dataset_sample(record, TSW_STAGE_ROUND, round,
                                   i == 0 ? baseline_ns[round] : 1000000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_speedup_t *gain = &r->groups[0].gain;
     assert_near(gain->ratio, 1.5, 1e-9);
     assert_near(log(gain->high / gain->ratio), 1.704 * log(1.51 / 1.5), 1e-6);
@@ -156,7 +138,7 @@ static void test_gain_of_few_rounds_with_an_outlier_is_not_lost(void **state)
                                                              : 1000000);
         }
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     assert_near(r->groups[0].gain.ratio, 1.2, 1e-6);
     assert_near(r->groups[0].gain.low, 1.2 * exp(-0.1 / 4), 1e-6);
     tsw_reduction_free(r);
@@ -176,7 +158,7 @@ static void test_gain_when_calls_vary_by_8_percent_stays(void **state)
             add_noisy(cell, "T=1", 1000000, 100 * seed + m);
             add_noisy(cell, "T=2", 1000000 / 1.05, 100 * seed + m);
         }
-        tsw_reduction_t *r = reduced(&dataset);
+        tsw_reduction_t *r = reduced(&dataset, 8);
         assert_near(r->groups[0].gain.ratio, 1.05, 0.006);
         assert_true(r->groups[0].gain.low > 1.03);
         tsw_reduction_free(r);
@@ -207,7 +189,7 @@ static void test_cross_entropy_drops_num_ctas(void **state)
                 }
             }
         }
-        tsw_reduction_t *r = reduced(&dataset);
+        tsw_reduction_t *r = reduced(&dataset, 8);
         const tsw_group_t *group = &r->groups[0];
         tsw_buf_t dims = TSW_BUF_INIT;
         tsw_reduce_dropped_dims(group, &dims);
@@ -236,7 +218,7 @@ static void test_values_alone_have_the_regret_of_their_best_config(void **state)
         if (m == 1)
             sample_dataset_timed(cell, "BLOCK=1024 occupancy=2", 1000000);
     }
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     tsw_value_regret_t *values = NULL;
     size_t count = 0;
     assert_int_equal(tsw_reduce_values(&r->groups[0], &values, &count, NULL), TSW_OK);
@@ -266,7 +248,7 @@ static void test_slow_first_samples_do_not_decide(void **state)
     tsw_record_t *fast = sample_dataset_timed(cell, "T=2", 900000);
     sample_dataset_sample(fast, TSW_STAGE_WARMUP, 0, 50000000);
     sample_dataset_sample(fast, TSW_STAGE_WARMUP, 1, 9000000);
-    tsw_reduction_t *r = reduced(&dataset);
+    tsw_reduction_t *r = reduced(&dataset, 8);
     const tsw_cell_summary_t *summary = r->groups[0].cells[0];
     const tsw_config_result_t *winner = &summary->configs[summary->winner];
     assert_string_equal(winner->config, "T=2");

@@ -2,6 +2,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "reduce/reduce.h"
+#include "reduced.h"
 #include "sample_dataset.h"
 
 #include <math.h>
@@ -12,25 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static tsw_reduce_options_t options = {.max_configs = 8, .indifference = 0.005, .confidence = 0.95};
-
-static tsw_reduction_t *reduced(tsw_dataset_t *dataset, size_t max_configs)
-{
-    tsw_reduction_t *r = NULL;
-    tsw_err_t err = TSW_ERR_INIT;
-    options.max_configs = max_configs;
-    tsw_dataset_canonicalise(dataset);
-    if (tsw_reduce(dataset, &options, &r, &err) != TSW_OK)
-        fail_msg("%s", err.text);
-    return r;
-}
-
-static void assert_near(double value, double wanted, double within)
-{
-    if (!(fabs(value - wanted) <= within))
-        fail_msg("%.17g is not %.17g", value, wanted);
-}
 
 enum { CONFIGS = 12 };
 
@@ -269,7 +251,7 @@ static void test_reduce_survives_a_lack_of_memory(void **state)
 {
     (void)state;
     tsw_dataset_t dataset = staircase(0);
-    options.max_configs = 4;
+    const tsw_reduce_options_t options = tsw_reduce_options(4);
     tsw_dataset_canonicalise(&dataset);
     bool done = false;
     for (long n = 1; n < 10000 && !done; n++) {
