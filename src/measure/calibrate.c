@@ -4,7 +4,6 @@
 #include "measure/calibrate_series.h"
 
 #include <math.h>
-#include <time.h>
 
 enum {
     SHOTS = 100, /* of a wave, within what a device queues at once */
@@ -184,7 +183,7 @@ static tsw_status_t probe_clock(probe_t *probe, tsw_err_t *err)
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; i < SHOTS; i++)
         launches[i] = reader_of(probe, 0, probe->from.bytes / 2);
-    nanosleep(&(struct timespec){.tv_sec = (time_t)probe->idle_s}, NULL);
+    tsw_clock_sleep(probe->idle_s * 1000000000ull);
     const uint64_t start_ns = ops->now_ns(probe->dev);
     ops->telemetry(probe->dev, start_ns, start_ns, &telemetry);
     if (telemetry.sm_clock_mhz > 0)

@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #define WAIT_NS 1000000 /* between two looks for messages, before the loop runs */
 
@@ -195,12 +194,11 @@ static tsw_status_t take_leftover(tsw_run_t *run, int from, const tsw_buf_t *fra
 
 static tsw_status_t poll_leftover(tsw_run_t *run, int *through, tsw_err_t *err)
 {
-    const struct timespec pause = {.tv_nsec = WAIT_NS};
     int from = -1;
     tsw_buf_t frame = TSW_BUF_INIT;
     tsw_status_t status = TSW_OK;
     if (!tsw_comm_poll(run->comm, &from, &frame, &status, err)) {
-        nanosleep(&pause, NULL);
+        tsw_clock_sleep(WAIT_NS);
         return status;
     }
     status = take_leftover(run, from, &frame, through, err);

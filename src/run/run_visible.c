@@ -4,7 +4,6 @@
 #include "run/run_state.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #define DEFAULT_PATIENCE_S 120.0
 #define LOOK_NS            50000000 /* between two looks */
@@ -24,7 +23,6 @@ static bool is_visible(const tsw_run_t *run, int rank, uint32_t number, char *na
 static tsw_status_t await(const tsw_run_t *run, int rank, uint32_t number, uint64_t until_ns,
                           tsw_err_t *err)
 {
-    const struct timespec pause = {.tv_nsec = LOOK_NS};
     char name[64];
     while (!is_visible(run, rank, number, name, sizeof(name))) {
         if (tsw_clock_now_ns() > until_ns)
@@ -33,7 +31,7 @@ static tsw_status_t await(const tsw_run_t *run, int rank, uint32_t number, uint6
                 "%s/%s, which rank %d on %s has sealed, cannot be seen by rank 0: do "
                 "all nodes share that folder? If not, use --local DIR",
                 run->options->run_dir, name, rank, run->hellos[rank].node);
-        nanosleep(&pause, NULL);
+        tsw_clock_sleep(LOOK_NS);
     }
     return TSW_OK;
 }
