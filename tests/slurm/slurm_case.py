@@ -137,6 +137,13 @@ class Bench:
         await_true("no process is left", 5,
                    lambda: not processes("tilesweep", "tilesweep-worker", "tileiras"))
 
+    def expect_second_start(self, job):
+        """Of a job that is back in the queue: it ends the run."""
+        self.open_gate()
+        job.start_now()
+        self.expect(job, "COMPLETED", 0)
+        self.expect_done(attempts=2)
+
     def expect_done(self, run_dir="out", attempts=1, ranks=None):
         """The whole job is there, with the tables of the reference."""
         if attempts:
@@ -240,10 +247,7 @@ def hetero_requeue(bench):
     run("scancel", "--batch", "--signal=USR1", job.number)
     job.await_requeued()
     bench.expect_no_process()
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def array(bench):
@@ -277,10 +281,7 @@ def requeue_by_signal(bench):
     job.await_requeued()
     bench.expect_no_process()
     bench.expect_partial(3)
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def requeue_by_signal_mpirun(bench):
@@ -294,10 +295,7 @@ def signal_before_limit(bench):
     job = bench.sweep("--time=2", "--signal=B:USR1@115")
     bench.await_middle(job)
     job.await_requeued(70)  # Slurm looks at limits every 30 s
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def time_limit(bench):
@@ -325,10 +323,7 @@ def preemption(bench):
     job.await_requeued()
     bench.expect_no_process()
     bench.expect_partial(3, after_term=True)
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def scancel(bench):
@@ -366,10 +361,7 @@ def lose_node(bench, **settings):
     bench.cluster.boot("node2")
     run("scontrol", "update", "nodename=node2", "state=resume")
     await_true("the nodes are idle again", 40, bench.cluster.all_idle)
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def node_lost(bench):
@@ -389,10 +381,7 @@ def kill_in_middle(bench, name, which, **settings):
     os.kill(processes(name)[which], signal.SIGKILL)
     job.await_requeued()
     bench.expect_no_process()
-    bench.open_gate()
-    job.start_now()
-    bench.expect(job, "COMPLETED", 0)
-    bench.expect_done(attempts=2)
+    bench.expect_second_start(job)
 
 
 def rank_killed(bench):
