@@ -238,15 +238,18 @@ static tsw_status_t parse_line(char *at, int line, tsw_sim_rule_t *rule, tsw_err
 }
 
 typedef struct {
-    bool of_ranks;
+    enum { OF_ALL, OF_GPU, OF_RANK } kind;
     int64_t number; /* of the GPU or the rank */
 } whose_t;
 
 static bool is_for(const tsw_sim_rule_t *rule, whose_t whose)
 {
-    if (rule->fault == TSW_FAULT_NONE || shapes[rule->fault].of_rank != whose.of_ranks)
+    if (rule->fault == TSW_FAULT_NONE || whose.kind == OF_ALL)
+        return rule->fault != TSW_FAULT_NONE;
+    if (shapes[rule->fault].of_rank != (whose.kind == OF_RANK))
         return false;
-    return whose.of_ranks ? rule->rank == whose.number : rule->gpu < 0 || rule->gpu == whose.number;
+    return whose.kind == OF_RANK ? rule->rank == whose.number
+                                 : rule->gpu < 0 || rule->gpu == whose.number;
 }
 
 static tsw_status_t parse(const char *text, whose_t whose, tsw_sim_scenario_t *scenario_p,
@@ -263,8 +266,13 @@ static tsw_status_t parse(const char *text, whose_t whose, tsw_sim_scenario_t *s
         if (end != NULL)
             *end++ = '\0';
         at[strcspn(at, "#")] = '\0';
-        tsw_sim_rule_t rule = {
-            .value = 1.0, .gpu = -1, .rank = -1, .attempt = -1, .from = 1, .to = UINT64_MAX};
+        tsw_sim_rule_t rule = {.value = 1.0,
+                               .gpu = -1,
+                               .rank = -1,
+                               .attempt = -1,
+                               .from = 1,
+                               .to = UINT64_MAX,
+                               .line = line};
         status = parse_line(at, line, &rule, err);
         bool mine = status == TSW_OK && is_for(&rule, whose);
         if (mine && !TSW_GROW(scenario.rules, scenario.capacity, scenario.count))
@@ -286,13 +294,19 @@ static tsw_status_t parse(const char *text, whose_t whose, tsw_sim_scenario_t *s
 tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scenario_t *scenario_p,
                                     tsw_err_t *err)
 {
-    return parse(text, (whose_t){.number = gpu}, scenario_p, err);
+    return parse(text, (whose_t){.kind = OF_GPU, .number = gpu}, scenario_p, err);
 }
 
 tsw_status_t tsw_sim_scenario_parse_rank(const char *text, int rank, tsw_sim_scenario_t *scenario_p,
                                          tsw_err_t *err)
 {
-    return parse(text, (whose_t){.of_ranks = true, .number = rank}, scenario_p, err);
+    return parse(text, (whose_t){.kind = OF_RANK, .number = rank}, scenario_p, err);
+}
+
+tsw_status_t tsw_sim_scenario_parse_all(const char *text, tsw_sim_scenario_t *scenario_p,
+                                        tsw_err_t *err)
+{
+    return parse(text, (whose_t){.kind = OF_ALL}, scenario_p, err);
 }
 
 void tsw_sim_scenario_fini(tsw_sim_scenario_t *scenario)
@@ -326,7 +340,7 @@ static bool has_all_words(const char *text, const char *words)
     return true;
 }
 
-static bool fits(const tsw_sim_rule_t *rule, const tsw_sim_subject_t *subject)
+bool tsw_sim_rule_fits(const tsw_sim_rule_t *rule, const tsw_sim_subject_t *subject)
 {
     tsw_key_t key;
     if (rule->target == NULL)
@@ -345,7 +359,8 @@ tsw_fault_t tsw_sim_fault_at_load(const tsw_sim_scenario_t *scenario,
 {
     for (size_t i = 0; i < scenario->count; i++) {
         const tsw_sim_rule_t *rule = &scenario->rules[i];
-        if ((rule->fault == TSW_FAULT_LOAD || rule->fault == TSW_FAULT_OOM) && fits(rule, subject))
+        if ((rule->fault == TSW_FAULT_LOAD || rule->fault == TSW_FAULT_OOM) &&
+            tsw_sim_rule_fits(rule, subject))
             return rule->fault;
     }
     return TSW_FAULT_NONE;
@@ -357,7 +372,7 @@ tsw_fault_t tsw_sim_fault_at_launch(const tsw_sim_scenario_t *scenario,
     for (size_t i = 0; i < scenario->count; i++) {
         const tsw_sim_rule_t *rule = &scenario->rules[i];
         bool of_launch = rule->fault >= TSW_FAULT_WRONG && rule->fault <= TSW_FAULT_CRASH;
-        if (of_launch && launch >= rule->from && fits(rule, subject))
+        if (of_launch && launch >= rule->from && tsw_sim_rule_fits(rule, subject))
             return rule->fault;
     }
     return TSW_FAULT_NONE;
@@ -367,7 +382,7 @@ static double factor_of(const tsw_sim_scenario_t *scenario, tsw_fault_t fault,
                         const tsw_sim_subject_t *subject)
 {
     for (size_t i = 0; i < scenario->count; i++)
-        if (scenario->rules[i].fault == fault && fits(&scenario->rules[i], subject))
+        if (scenario->rules[i].fault == fault && tsw_sim_rule_fits(&scenario->rules[i], subject))
             return scenario->rules[i].value;
     return 1.0;
 }

@@ -45,6 +45,7 @@ typedef struct {
     uint64_t from, to;          /* the numbers after @ */
     double value;
     uint64_t reason; /* throttle: NVML's bit */
+    int line;
 } tsw_sim_rule_t;
 
 /* Whom a rule may fit: a config, or the reference (text NULL). */
@@ -54,7 +55,7 @@ typedef struct {
 } tsw_sim_subject_t;
 
 typedef struct {
-    tsw_sim_rule_t *rules; /* those of this GPU, or rank, only */
+    tsw_sim_rule_t *rules; /* those of this GPU, or rank, only; after parse_all: of all */
     size_t count, capacity;
 } tsw_sim_scenario_t;
 
@@ -64,7 +65,24 @@ tsw_status_t tsw_sim_scenario_parse(const char *text, uint32_t gpu, tsw_sim_scen
                                     tsw_err_t *err);
 tsw_status_t tsw_sim_scenario_parse_rank(const char *text, int rank, tsw_sim_scenario_t *scenario_p,
                                          tsw_err_t *err);
+tsw_status_t tsw_sim_scenario_parse_all(const char *text, tsw_sim_scenario_t *scenario_p,
+                                        tsw_err_t *err);
 void tsw_sim_scenario_fini(tsw_sim_scenario_t *scenario);
+bool tsw_sim_rule_fits(const tsw_sim_rule_t *rule, const tsw_sim_subject_t *subject);
+
+/* Who plays in a run. Parts that are empty are not known, and not asked about. */
+typedef struct {
+    const tsw_sim_subject_t *configs; /* that are measured */
+    size_t config_count;
+    const uint32_t *gpus; /* numbers of virtual GPUs */
+    size_t gpu_count;
+    uint32_t attempt; /* 0: not known. Rules of other attempts may be of more ranks or fewer */
+    int rank_count;
+} tsw_sim_cast_t;
+
+/* A rule for what the run lacks would never happen. TSW_ERR_INPUT: "scenario:LINE: key: ..." with
+ * the nearest that it has. */
+tsw_status_t tsw_sim_scenario_check(const char *text, const tsw_sim_cast_t *cast, tsw_err_t *err);
 
 /* When a kernel is loaded: LOAD or OOM, else NONE. */
 tsw_fault_t tsw_sim_fault_at_load(const tsw_sim_scenario_t *scenario,

@@ -107,8 +107,6 @@ static tsw_status_t read_scenario(tsw_run_t *run, tsw_err_t *err)
         status = tsw_err_nomem(err);
     if (status == TSW_OK)
         status = tsw_run_rehearsal_read(run, err);
-    if (status == TSW_ERR_INPUT)
-        tsw_err_wrap(err, "%s", path);
     tsw_buf_fini(&text);
     return status;
 }
@@ -125,6 +123,15 @@ static tsw_status_t parse_model(char *name, int rank, uint32_t *id_p, tsw_err_t 
         *at = '\0';
     *id_p = (uint32_t)id;
     return check_model(name, err);
+}
+
+uint32_t tsw_run_sim_gpu(const tsw_run_t *run, int rank)
+{
+    char name[64];
+    uint32_t id = 0;
+    pick_name(run->options->device + strlen("sim:"), rank, name, sizeof(name));
+    parse_model(name, rank, &id, NULL);
+    return id;
 }
 
 static tsw_status_t choose_sim(tsw_run_t *run, const char *models, tsw_err_t *err)

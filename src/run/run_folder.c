@@ -170,7 +170,7 @@ tsw_status_t tsw_run_open_segments(tsw_run_t *run, tsw_err_t *err)
     if (status == TSW_OK && run->options->seal_s > 0)
         tsw_segments_set_interval(run->segments, run->options->seal_s);
     if (status == TSW_OK)
-        tsw_run_rehearsal_open(run);
+        status = tsw_run_rehearsal_open(run, err);
     return as_env(status, dir, err);
 }
 

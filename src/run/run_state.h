@@ -190,6 +190,8 @@ tsw_status_t tsw_run_read_fills(tsw_run_t *run, tsw_err_t *err); /* into rank 0'
 tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);
+/* The number of the virtual GPU that a rank has. The models are known to be right. */
+uint32_t tsw_run_sim_gpu(const tsw_run_t *run, int rank);
 tsw_status_t tsw_run_share_recorded(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_find_toolchain(tsw_run_t *run, tsw_err_t *err);
 /* Two stages, with other work between them: opening a device takes a while. */
@@ -325,9 +327,10 @@ tsw_status_t tsw_run_coord_message(tsw_run_t *run, int from, uint32_t type, cons
 void tsw_run_coord_tick(tsw_run_t *run);
 
 /* ---- run_rehearsal.c ---- */
-/* The whole scenario is checked; what is for this rank is kept. */
+/* What is for this rank is kept. Rank 0 checks the whole scenario against the plan and the GPUs. */
 tsw_status_t tsw_run_rehearsal_read(tsw_run_t *run, tsw_err_t *err);
-void tsw_run_rehearsal_open(tsw_run_t *run); /* the segments are there */
+/* The segments are there, and the attempt is known: also its rules for ranks are checked. */
+tsw_status_t tsw_run_rehearsal_open(tsw_run_t *run, tsw_err_t *err);
 /* A cell was finished: what is due with it happens. May not return. */
 void tsw_run_rehearsal_cell(tsw_run_t *run);
 

@@ -153,6 +153,68 @@ static void test_bad_lines_are_named(void **state)
     check_bad("rank=1 dye@2", "did you mean \"die\"?");
 }
 
+static tsw_status_t check(const char *text, tsw_err_t *err)
+{
+    const tsw_sim_subject_t configs[] = {subject_of("TILE_M=128 TILE_N=64 occupancy=2"),
+                                         subject_of("TILE_M=64 TILE_N=128 occupancy=1"),
+                                         subject_of("BLOCK=1024")};
+    const uint32_t gpus[] = {0, 1, 7};
+    const tsw_sim_cast_t cast = {.configs = configs,
+                                 .config_count = 3,
+                                 .gpus = gpus,
+                                 .gpu_count = 3,
+                                 .attempt = 1,
+                                 .rank_count = 3};
+    return tsw_sim_scenario_check(text, &cast, err);
+}
+
+static void check_missing(const char *text, const char *message)
+{
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(check(text, &err), TSW_ERR_INPUT);
+    assert_string_equal(err.text, message);
+}
+
+static void test_what_the_run_has_is_accepted(void **state)
+{
+    (void)state;
+    char text[512], key[TSW_KEY_TEXT_SIZE];
+    snprintf(text, sizeof(text),
+             "wrong *\nload reference\nhang occupancy=1 TILE_M=64\nslow 2 %s\n"
+             "gpu=7 slow 2 BLOCK=1024\nrank=2 die@1\nthrottle 0.5 hw_thermal\ncanary\n"
+             "rank=9 attempt=2 die@1 # which may have more ranks",
+             tsw_key_format(tsw_key_of_text("BLOCK=1024"), key));
+    assert_int_equal(check(text, NULL), TSW_OK);
+    /* Of what is not known nothing is missing. */
+    const tsw_sim_cast_t nothing = {.rank_count = 1};
+    assert_int_equal(
+        tsw_sim_scenario_check("wrong A=1\nrank=5 die@1\ngpu=9 canary\n", &nothing, NULL), TSW_OK);
+}
+
+static void test_what_the_run_lacks_is_named_with_the_nearest(void **state)
+{
+    (void)state;
+    check_missing("# first\nwrong TILE_M=256",
+                  "scenario:2: target: no config of the job has TILE_M=256; the nearest is "
+                  "TILE_M=128");
+    check_missing("wrong occupancy=2 TILE_MM=64",
+                  "scenario:1: target: no config of the job has TILE_MM; did you mean TILE_M?");
+    check_missing("wrong QUITE_OTHER=64",
+                  "scenario:1: target: no config of the job has QUITE_OTHER");
+    check_missing("slow 2 TILE_M=64 TILE_N=64 occupancy=1",
+                  "scenario:1: target: no config of the job has all of \"TILE_M=64 TILE_N=64 "
+                  "occupancy=1\"; the nearest is TILE_M=64 TILE_N=128 occupancy=1");
+    check_missing("oom 0123456789abcdef0123456789abcdef",
+                  "scenario:1: target: no config of the job has the key "
+                  "0123456789abcdef0123456789abcdef; knobs say the same, as TILE_M=128 TILE_N=64 "
+                  "occupancy=2");
+    check_missing("gpu=5 canary",
+                  "scenario:1: gpu=5: the run has no such virtual GPU; the nearest is gpu=7");
+    check_missing("rank=2 die@1\nrank=3 die@1",
+                  "scenario:2: rank=3: the run has 3 ranks; the last is rank=2");
+    check_missing("wrnog *", "scenario:1: unknown fault \"wrnog\"; did you mean \"wrong\"?");
+}
+
 static void test_no_memory_is_reported(void **state)
 {
     (void)state;
@@ -162,6 +224,9 @@ static void test_no_memory_is_reported(void **state)
         assert_int_equal(tsw_sim_scenario_parse("wrong *", 0, &scenario, NULL), TSW_ERR_NOMEM);
         tsw_mem_fail_at(0);
         assert_int_equal(scenario.count, 42);
+        tsw_mem_fail_at(n);
+        assert_int_equal(check("wrong *", NULL), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
     }
 }
 
@@ -174,6 +239,8 @@ int main(void)
         cmocka_unit_test(test_throttling_has_its_rounds),
         cmocka_unit_test(test_nothing_is_a_scenario),
         cmocka_unit_test(test_bad_lines_are_named),
+        cmocka_unit_test(test_what_the_run_has_is_accepted),
+        cmocka_unit_test(test_what_the_run_lacks_is_named_with_the_nearest),
         cmocka_unit_test(test_no_memory_is_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
