@@ -88,9 +88,9 @@ static void start_over(tsw_dataset_t *dataset, tsw_dataset_t *segment)
     segment->meta = (tsw_run_meta_t){0};
 }
 
-/* Adds one segment. The first one gives the meta; the others must fit to it. Of several editions
- * the newest counts: older segments are superseded. */
-static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool first,
+/* Adds one segment. The first one, *from_p, gives the meta; the others must fit to it. Of several
+ * editions the newest counts: older segments are superseded. */
+static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, const char **from_p,
                                 tsw_err_t *err)
 {
     tsw_dataset_t segment = {0};
@@ -99,15 +99,19 @@ static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool f
         status = tsw_store_read_file(path, &segment, err);
     if (status != TSW_OK)
         return status;
-    if (first || segment.meta.edition > dataset->meta.edition) {
+    if (*from_p == NULL || segment.meta.edition > dataset->meta.edition) {
         start_over(dataset, &segment);
+        *from_p = path;
     } else if (segment.meta.edition < dataset->meta.edition) {
         tsw_dataset_fini(&segment);
         return TSW_OK;
     } else {
         status = tsw_run_meta_compatible(&dataset->meta, &segment.meta, err);
         if (status != TSW_OK)
-            tsw_err_wrap(err, "%s", path);
+            tsw_err_wrap(err,
+                         "%s does not go with %s; move the one that is not of this run (job \"%s\" "
+                         "and job \"%s\") out of the folder",
+                         path, *from_p, segment.meta.job_name, dataset->meta.job_name);
     }
     if (status == TSW_OK)
         status = tsw_dataset_move_cells(dataset, &segment, err);
@@ -120,23 +124,21 @@ static tsw_status_t add_segment(const char *path, tsw_dataset_t *dataset, bool f
 static tsw_status_t read_segments(const tsw_names_t *paths, tsw_dataset_t *dataset,
                                   tsw_buf_t *skipped, bool *vanished_p, tsw_err_t *err)
 {
-    bool first = true;
+    const char *from = NULL;
     for (size_t i = 0; i < paths->count; i++) {
         tsw_err_t why = TSW_ERR_INIT;
-        tsw_status_t status = add_segment(paths->names[i], dataset, first, &why);
-        if (status == TSW_OK) {
-            first = false;
-        } else if (status == TSW_ERR_CORRUPT) {
+        tsw_status_t status = add_segment(paths->names[i], dataset, &from, &why);
+        if (status == TSW_ERR_CORRUPT) {
             tsw_buf_printf(skipped, "%s\n", why.text);
         } else if (status == TSW_ERR_NOT_FOUND) {
             *vanished_p = true;
-        } else {
+        } else if (status != TSW_OK) {
             if (err != NULL)
                 *err = why;
             return status;
         }
     }
-    return first ? TSW_ERR_NOT_FOUND : TSW_OK;
+    return from == NULL ? TSW_ERR_NOT_FOUND : TSW_OK;
 }
 
 /* All segments of a folder in which a job may be at work. */
