@@ -121,6 +121,30 @@ tsw_status_t tsw_comm_gather(tsw_comm_t *comm, const tsw_buf_t *mine, tsw_buf_t 
     return comm->ops->gather(comm, mine, all, err);
 }
 
+tsw_status_t tsw_comm_gather_numbers(tsw_comm_t *comm, const uint64_t *mine, size_t count,
+                                     uint64_t **numbers_p, tsw_err_t *err)
+{
+    size_t ranks = comm->rank == 0 ? (size_t)comm->size : 0, size = count * sizeof(*mine);
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_buf_t *all = tsw_calloc(ranks, sizeof(*all));
+    uint64_t *numbers = tsw_calloc(ranks * count, sizeof(*numbers));
+    tsw_buf_append(&bytes, mine, size);
+    bytes.failed = bytes.failed || all == NULL || numbers == NULL; /* all ranks hear of it */
+    tsw_status_t status = tsw_comm_gather(comm, &bytes, all, err);
+    for (size_t r = 0; status == TSW_OK && r < ranks; r++) {
+        TSW_ASSERT(all[r].size == size);
+        memcpy(numbers + r * count, all[r].data, size);
+        tsw_buf_fini(&all[r]);
+    }
+    if (status == TSW_OK)
+        *numbers_p = numbers;
+    else
+        tsw_free(numbers);
+    tsw_free(all);
+    tsw_buf_fini(&bytes);
+    return status;
+}
+
 tsw_status_t tsw_comm_agree(tsw_comm_t *comm, tsw_status_t mine, tsw_err_t *err)
 {
     return comm->ops->agree(comm, mine, err);

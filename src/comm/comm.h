@@ -26,13 +26,17 @@ int tsw_comm_size(const tsw_comm_t *comm);
 int tsw_comm_node_rank(const tsw_comm_t *comm); /* among the ranks of this machine */
 int tsw_comm_node(const tsw_comm_t *comm);      /* number of this machine, 0.. */
 
-/* Collective, as are the next two. Rank 0's bytes to all, instead of what they had; untouched on
+/* Collective, as are the next three. Rank 0's bytes to all, instead of what they had; untouched on
  * failure. TSW_ERR_NOMEM on all ranks when one has no memory, TSW_ERR_PEER when MPI fails. */
 tsw_status_t tsw_comm_bcast(tsw_comm_t *comm, tsw_buf_t *bytes, tsw_err_t *err);
 /* all: comm_size empty buffers on rank 0, filled in order of ranks; not used elsewhere (may be
  * NULL). Statuses as bcast. */
 tsw_status_t tsw_comm_gather(tsw_comm_t *comm, const tsw_buf_t *mine, tsw_buf_t *all,
                              tsw_err_t *err);
+/* *numbers_p (tsw_free): on rank 0 the count numbers of each rank, in order of ranks; elsewhere
+ * none. count: above 0, the same on all ranks. Statuses as bcast. */
+tsw_status_t tsw_comm_gather_numbers(tsw_comm_t *comm, const uint64_t *mine, size_t count,
+                                     uint64_t **numbers_p, tsw_err_t *err);
 /* The status of the lowest rank that has not TSW_OK, with its text in err on every rank; TSW_OK
  * when all have. err: that of mine when it failed. */
 tsw_status_t tsw_comm_agree(tsw_comm_t *comm, tsw_status_t mine, tsw_err_t *err);

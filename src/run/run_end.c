@@ -116,23 +116,14 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
 /* Builds made and found, of all ranks. Collective. */
 static tsw_status_t gather_builds(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err_t *err)
 {
-    tsw_buf_t mine = TSW_BUF_INIT;
-    tsw_buf_t *all = tsw_calloc((size_t)run->size, sizeof(*all));
-    tsw_put_u64(&mine, run->builds.made);
-    tsw_put_u64(&mine, run->builds.cached);
-    if (all == NULL || !tsw_buf_ok(&mine))
-        tsw_comm_abort(run->comm, 70); /* the others wait in the gather */
-    tsw_status_t status = tsw_comm_gather(run->comm, &mine, all, err);
-    for (int i = 0; i < run->size; i++) {
-        if (status == TSW_OK && run->rank == 0) {
-            tsw_reader_t in = tsw_reader(all[i].data, all[i].size);
-            summary->builds_made += tsw_get_u64(&in);
-            summary->builds_cached += tsw_get_u64(&in);
-        }
-        tsw_buf_fini(&all[i]);
+    const uint64_t mine[] = {run->builds.made, run->builds.cached};
+    uint64_t *all = NULL;
+    tsw_status_t status = tsw_comm_gather_numbers(run->comm, mine, 2, &all, err);
+    for (int i = 0; status == TSW_OK && run->rank == 0 && i < run->size; i++) {
+        summary->builds_made += all[2 * i];
+        summary->builds_cached += all[2 * i + 1];
     }
     tsw_free(all);
-    tsw_buf_fini(&mine);
     return status;
 }
 

@@ -42,21 +42,15 @@ tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err)
     double patience_s = given_s > 0 ? given_s : DEFAULT_PATIENCE_S;
     uint64_t until_ns = tsw_clock_now_ns() + (uint64_t)(patience_s * 1e9);
     bool shared = run->outbox == NULL && run->segments != NULL;
-    tsw_buf_t mine = TSW_BUF_INIT;
-    tsw_buf_t *all = tsw_calloc((size_t)run->size, sizeof(*all));
-    tsw_put_u32(&mine, shared ? tsw_segments_sealed(run->segments) : 0);
-    if (all == NULL || !tsw_buf_ok(&mine))
-        tsw_comm_abort(run->comm, 70); /* the others wait in the gather */
-    tsw_status_t status = tsw_comm_gather(run->comm, &mine, all, err);
-    for (int i = 0; i < run->size; i++) {
-        tsw_reader_t in = tsw_reader(all[i].data, all[i].size);
-        uint32_t number = status == TSW_OK && run->rank == 0 ? tsw_get_u32(&in) : 0;
-        if (number > 0 && !run->draining) /* then nothing is merged, and there may be no time */
-            status = await(run, i, number, until_ns, err);
-        tsw_buf_fini(&all[i]);
-    }
-    tsw_free(all);
-    tsw_buf_fini(&mine);
+    const uint64_t mine = shared ? tsw_segments_sealed(run->segments) : 0;
+    uint64_t *sealed = NULL;
+    tsw_status_t status = tsw_comm_gather_numbers(run->comm, &mine, 1, &sealed, err);
+    /* When draining nothing is merged, and there may be no time. */
+    int awaited = run->rank == 0 && !run->draining ? run->size : 0;
+    for (int i = 0; status == TSW_OK && i < awaited; i++)
+        if (sealed[i] > 0)
+            status = await(run, i, (uint32_t)sealed[i], until_ns, err);
+    tsw_free(sealed);
     return status;
 }
 

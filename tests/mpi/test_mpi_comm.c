@@ -147,6 +147,35 @@ static void test_gather_brings_everything_to_rank_0(void **state)
     }
 }
 
+static void test_gather_brings_all_numbers_to_rank_0(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    uint64_t rank = (uint64_t)rank_of_mine();
+    const uint64_t mine[] = {rank, UINT64_MAX - rank};
+    uint64_t *all = NULL;
+    tsw_status_t status = tsw_comm_gather_numbers(mpi_cmocka_comm(), mine, 2, &all, &err);
+    bool same = status == TSW_OK;
+    for (uint64_t r = 0; rank == 0 && same && r < (uint64_t)size_of_all(); r++)
+        same = all[2 * r] == r && all[2 * r + 1] == UINT64_MAX - r;
+    tsw_free(all);
+    mpi_assert_all(same);
+}
+
+static void test_gather_without_memory_fails_on_all_ranks(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    const uint64_t mine = 1;
+    for (int one = 0; one < size_of_all(); one++) {
+        uint64_t *all = NULL;
+        tsw_mem_fail_at(rank_of_mine() == one ? 2 : 0);
+        tsw_status_t status = tsw_comm_gather_numbers(mpi_cmocka_comm(), &mine, 1, &all, &err);
+        tsw_mem_fail_at(0);
+        mpi_assert_all(status == TSW_ERR_NOMEM && all == NULL);
+    }
+}
+
 static void test_agree_tells_all_ranks_of_the_first_that_failed(void **state)
 {
     (void)state;
@@ -246,6 +275,8 @@ int main(void)
         cmocka_unit_test(test_bcast_gives_all_ranks_the_bytes_of_rank_0),
         cmocka_unit_test(test_bcast_without_memory_fails_on_all_ranks),
         cmocka_unit_test(test_gather_brings_everything_to_rank_0),
+        cmocka_unit_test(test_gather_brings_all_numbers_to_rank_0),
+        cmocka_unit_test(test_gather_without_memory_fails_on_all_ranks),
         cmocka_unit_test(test_agree_tells_all_ranks_of_the_first_that_failed),
         cmocka_unit_test(test_frames_between_all_ranks_arrive_whole_and_in_order),
         cmocka_unit_test(test_a_flood_to_rank_0_loses_nothing),

@@ -89,6 +89,11 @@ static void test_collectives_of_one_rank_keep_what_it_has(void **state)
     tsw_err_set(&err, TSW_ERR_FULL, "disk");
     assert_int_equal(tsw_comm_agree(comm, TSW_ERR_FULL, &err), TSW_ERR_FULL);
     assert_string_equal(err.text, "disk");
+    const uint64_t numbers[] = {7, UINT64_MAX};
+    uint64_t *gathered = NULL;
+    assert_int_equal(tsw_comm_gather_numbers(comm, numbers, 2, &gathered, &err), TSW_OK);
+    assert_memory_equal(gathered, numbers, sizeof(numbers));
+    tsw_free(gathered);
     tsw_buf_fini(&mine);
     tsw_buf_fini(&all);
     tsw_comm_close(comm);
@@ -155,6 +160,14 @@ static void test_without_memory_nothing_is_lost(void **state)
     tsw_mem_fail_at(1);
     assert_int_equal(tsw_comm_gather(comm, &frame, &all, &err), TSW_ERR_NOMEM);
     assert_null(all.data);
+    const uint64_t number = 1;
+    uint64_t *numbers = NULL;
+    for (long n = 1; n <= 4; n++) {
+        tsw_mem_fail_at(n);
+        assert_int_equal(tsw_comm_gather_numbers(comm, &number, 1, &numbers, &err), TSW_ERR_NOMEM);
+        assert_null(numbers);
+    }
+    tsw_mem_fail_at(0);
     tsw_buf_fini(&frame);
     tsw_comm_close(comm);
 }
