@@ -9,6 +9,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from fake_toolchain import make_toolchain
 from slurm_cluster import Cluster, Job, await_true, enter, missing, processes, run
 
 SKIP = 77
@@ -44,7 +47,7 @@ measure: {rounds: 5, warmup: 1, seed: 1}
 TILEIRAS = """\
 #!/bin/sh
 for word; do
-    while [ -f "$word" ] && /bin/grep -q -f {gate} "$word" 2>/dev/null; do /bin/sleep 0.1; done
+    while [ -f "$word" ] && /bin/grep -q -f GATE "$word" 2>/dev/null; do /bin/sleep 0.1; done
 done
 exec {real} "$@"
 """
@@ -59,6 +62,7 @@ class Bench:
         self.archs = archs
         self.job = root / "job.yaml"
         self.gate = root / "closed"
+        self.fake_toolchain = bin_dir.parent / "fake-toolchain"
         self.env = {
             "PATH": "/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(root), "LC_ALL": "C",
             "TMPDIR": str(root / "tmp"), "SLURM_CONF": str(root / "slurm.conf"),
@@ -69,19 +73,8 @@ class Bench:
             "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_orte_tmpdir_base": str(root / "tmp"),
             "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
         self.job.write_text(JOB.format(archs=", ".join(archs)))
-        self._make_toolchain()
+        make_toolchain(self.fake_toolchain, root / "toolchain", TILEIRAS.replace("GATE", str(self.gate)))
         self._make_reference()
-
-    def _make_toolchain(self):
-        fake = self.bin.parent / "fake-toolchain"
-        own = self.root / "toolchain"
-        (own / "bin").mkdir(parents=True)
-        for name in ("lib", "include"):
-            (own / name).symlink_to(fake / name)
-        (own / "bin" / "ptxas").symlink_to(fake / "bin" / "ptxas")
-        tileiras = own / "bin" / "tileiras"
-        tileiras.write_text(TILEIRAS.format(gate=self.gate, real=fake / "bin" / "tileiras"))
-        tileiras.chmod(0o755)
 
     def _make_reference(self):
         """A run in one go, without Slurm, and without filling the cache of the others."""
@@ -418,9 +411,8 @@ def bundle(bench):
     """The bundle, unpacked elsewhere, on nodes without network, MPI and HDF5; with the real compilers
     where they are installed."""
     real = bench.source / ".deps/toolchain/nvidia/cu13"
-    fake = bench.bin.parent / "fake-toolchain"
     archive = bench.root / "bundle.tar"
-    toolchain = real if (real / "bin/tileiras").exists() else fake
+    toolchain = real if (real / "bin/tileiras").exists() else bench.fake_toolchain
     run(bench.source / "tools/bundle.sh", bench.bin.parent, archive,
         env=bench.env | {"TSW_BUNDLE_TOOLCHAIN": str(toolchain)}, limit_s=150)
     run("tar", "-C", bench.root, "-xf", archive)

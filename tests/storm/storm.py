@@ -13,6 +13,10 @@ import tempfile
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "support"))
+
+from fake_toolchain import make_toolchain
+
 JOB = """\
 name: storm
 archs: [sm_90, sm_80]
@@ -89,7 +93,7 @@ class Storm:
         self.random = random.Random(seed)
         (root / "tmp").mkdir()
         (root / "job.yaml").write_text(JOB)
-        self._make_toolchain()
+        make_toolchain(self.bin.parent / "fake-toolchain", root / "toolchain", TILEIRAS)
         self.env = {
             "PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(root), "LC_ALL": "C", "TMPDIR": str(root / "tmp"),
             "TSW_TOOLCHAIN": str(root / "toolchain"), "TSW_KERNELS": str(source_dir / "kernels"),
@@ -101,17 +105,6 @@ class Storm:
         self.duration = time.monotonic() - begin
         self.tables = self.read_tables("reference")
         demand(len(self.tables) == 2, "the undisturbed run has no tables")
-
-    def _make_toolchain(self):
-        fake = self.bin.parent / "fake-toolchain"
-        own = self.root / "toolchain"
-        (own / "bin").mkdir(parents=True)
-        for name in ("lib", "include"):
-            (own / name).symlink_to(fake / name)
-        (own / "bin" / "ptxas").symlink_to(fake / "bin" / "ptxas")
-        tileiras = own / "bin" / "tileiras"
-        tileiras.write_text(TILEIRAS.format(real=fake / "bin" / "tileiras"))
-        tileiras.chmod(0o755)
 
     def start(self, run, ranks, *options, mishap=""):
         """Each rank's log goes to a file of its own."""
