@@ -4,16 +4,19 @@ and other tuners launch. Needs torch; Kernel also h5py (through sweepfile) and x
 Contenders are CUDA graphs of N launches over rotated buffers, at least 1 ms and each buffer set once. The
 sets together are three times the L2, so that every launch finds a cold cache. All run once in a round,
 each round in a new order behind an untimed lead-in; what is compared are the ratios within a round.
+What cannot be a graph is a queue of launches, behind a wait on the device where the host is the slower one.
 """
 
 import ctypes
 import math
 import random
 import statistics
+import time
 
 import sweepfile
 
 INTERVAL_US = 1000
+CYCLES_PER_US = 2000  # at least, of the clock by which the device waits
 SHARED_MEMORY_ATTRIBUTE = 8  # CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 TYPES = {int: ctypes.c_int32, float: ctypes.c_float}
 
@@ -74,17 +77,16 @@ def count_sets(torch, bytes_each):
 class Contender:
     """One launch function as a graph. `launch(*set)` returns its output, or None; it is kept until the
     same set comes round again, so that functions that allocate write to as many buffers as the others.
-    `launch.as_queue`, when there is one, says that a graph would make other launches of it."""
+    `launch.as_queue`, when there is one, says that a graph would make other launches of it, or cannot be;
+    `launch.other_result` that what it returns is not what the others return."""
 
-    def __init__(self, torch, name, launch, sets, error_of=None):
+    def __init__(self, torch, name, launch, sets):
         self.torch, self.name, self.launch, self.sets = torch, name, launch, sets
         self.outputs, self.graph, self.error = [None] * len(sets), None, None
+        self.hold_us, self.starved = 0, 0
         for _ in range(3):
-            output = launch(*sets[0])
+            launch(*sets[0])
         torch.cuda.synchronize()
-        if error_of is not None and output is not None:
-            self.error = error_of(output)
-        del output
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         for _ in range(5):
@@ -96,6 +98,30 @@ class Contender:
         self.launches = rounds * len(sets)
         if not getattr(launch, "as_queue", False):
             self.capture()
+        if self.graph is None:
+            self.time_host()
+
+    def time_host(self):
+        """Whether the host takes so long to launch that the device would wait for it."""
+        start = time.perf_counter()
+        self.queue()
+        host_us = (time.perf_counter() - start) * 1e6
+        self.torch.cuda.synchronize()
+        device_us = (time.perf_counter() - start) * 1e6
+        self.hold_us = 2 * host_us if 2 * host_us > device_us else 0
+
+    def verify(self, error_of, limit):
+        """Holds what the timed form of the first set leaves to the right result."""
+        output = self.outputs[0] if self.graph is not None else self.launch(*self.sets[0])
+        if output is None:
+            return
+        for tensor in output if isinstance(output, (list, tuple)) else [output]:
+            tensor.fill_(math.nan)
+        self.run()
+        self.torch.cuda.synchronize()
+        self.error = error_of(self.outputs[0])
+        if not getattr(self.launch, "other_result", False) and not self.error <= limit:
+            raise ArithmeticError(f"wrong result, off by {self.error:.2g} of the largest element")
 
     def queue(self):
         for i in range(self.launches):
@@ -118,6 +144,14 @@ class Contender:
         else:
             self.queue()
 
+    def run_between(self, begin, end):
+        if self.hold_us > 0:
+            self.torch.cuda._sleep(int(self.hold_us * CYCLES_PER_US))
+        begin.record()
+        self.run()
+        self.starved += self.hold_us > 0 and begin.query()
+        end.record()
+
     def release(self):
         """Graphs must go before the modules and pools that they use, and all of it before the
         interpreter ends."""
@@ -136,9 +170,7 @@ def race(torch, contenders, rounds, seed=1):
         events = [[torch.cuda.Event(enable_timing=True) for _ in range(2)] for _ in order]
         order[-1].run()
         for contender, (begin, end) in zip(order, events):
-            begin.record()
-            contender.run()
-            end.record()
+            contender.run_between(begin, end)
         torch.cuda.synchronize()
         for contender, (begin, end) in zip(order, events):
             if number >= 2:
@@ -160,20 +192,23 @@ def ratio(times, name, base):
     return median_interval([b / a for a, b in zip(times[name], times[base])])
 
 
-def hold_court(torch, makers, sets, rounds, error_of=None):
-    """({name: facts}, times). `makers`: {name: function without arguments that makes a launch function}.
-    What cannot be made or run is told and left out."""
+def hold_court(torch, makers, sets, rounds, error_of=None, limit=math.inf):
+    """({name: facts}, {name: why it is left out}, times). `makers`: {name: function without arguments that makes
+    a launch function}. What cannot be made or run, or is off by more than `limit`, is told and left out."""
     contenders, notes = [], {}
     try:
         for name, make in makers.items():
             try:
-                contenders.append(Contender(torch, name, make(), sets, error_of))
+                contenders.append(Contender(torch, name, make(), sets))
+                if error_of is not None:
+                    contenders[-1].verify(error_of, limit)
             except Exception as error:
                 notes[name] = f"{type(error).__name__}: {error}".split("\n")[0][:300]
                 print(f"  {name} is left out: {notes[name]}", flush=True)
-        times = race(torch, contenders, rounds) if contenders else {}
-        facts = {c.name: {"launches": c.launches, "graph": c.graph is not None, "error": c.error}
-                 for c in contenders}
+        fit = [c for c in contenders if c.name not in notes]
+        times = race(torch, fit, rounds) if fit else {}
+        facts = {c.name: {"launches": c.launches, "graph": c.graph is not None, "error": c.error,
+                          "starved_rounds": c.starved} for c in fit}
     finally:
         for contender in contenders:
             contender.release()

@@ -33,6 +33,7 @@ HERE = Path(__file__).resolve().parent
 WINNER, FIXED = "tilesweep", "its fixed config"
 COPY, KERNEL_COPY = "copy (memcpy)", "copy (kernel)"
 BIG_COPY = 512 << 20
+WORST_ERROR = 0.02  # of a result, where its largest element is 1
 FORMS = "_forms"
 
 # (cells, whom to compare with, least ratio of our speed to theirs)
@@ -109,7 +110,9 @@ def contenders_of(torch, args, cell, op, kernels, tilegym):
         def make():
             kernel = court.Kernel(torch, cell, config, args.out / "cache", base_pack(cell))
             kernels.append(kernel)
-            return op.ours(kernel)
+            launch = op.ours(kernel)
+            launch.as_queue = tilegym and op.queue_beside_tilegym
+            return launch
 
         return make
 
@@ -135,7 +138,7 @@ def judge(torch, args, cell, op, tilegym):
 
     makers = contenders_of(torch, args, cell, op, kernels, tilegym)
     facts, notes, times = court.hold_court(torch, makers, op.all_sets, args.rounds,
-                                            lambda output: op.error(output, want))
+                                           lambda output: op.error(output, want), WORST_ERROR)
     for kernel in kernels:
         kernel.unload()
     result = {"cell": name_of(cell), "pick": cell.pick(), "kind": op.kind, "flops": op.flops,
@@ -149,6 +152,12 @@ def judge(torch, args, cell, op, tilegym):
     return result
 
 
+def left_out(cell, op, why):
+    """A result that has nothing but the reason why TileGym's kernels are not in it."""
+    return {"cell": name_of(cell), "pick": cell.pick(), "kind": op.kind, "flops": op.flops, "bytes": op.bytes,
+            "left_out": {"TileGym": why}, "contenders": {}}
+
+
 def load(path):
     return json.loads(path.read_text()) if path.exists() else {"cells": []}
 
@@ -158,8 +167,10 @@ def keep(results, result):
     for old in results["cells"]:
         if old["cell"] == result["cell"]:
             theirs = {n: c for n, c in result["contenders"].items() if n.startswith("TileGym")}
-            if theirs:
+            notes = {n: why for n, why in result["left_out"].items() if n.startswith("TileGym")}
+            if theirs or notes:
                 old["contenders"].update(theirs)
+                old["left_out"] = {n: why for n, why in {**old["left_out"], **notes}.items() if n not in theirs}
                 return
             results["cells"].remove(old)
             break
@@ -192,9 +203,12 @@ def judge_all(args):
     with torch.no_grad():
         for cell, tilegym in work:
             op = library_ops.OPS[base_pack(cell)](torch, cell)
-            if not op.runs or (tilegym and not op.tilegym()):
-                continue
             what = name_of(cell) + (" against TileGym" if tilegym else "")
+            if not op.runs:
+                print(f"left out: {what}: no library takes this dtype or these sizes", flush=True)
+                continue
+            if tilegym and not op.tilegym():
+                continue
             if time.monotonic() > deadline:
                 print(f"left out: {what}: the budget is spent", flush=True)
                 continue
@@ -204,6 +218,8 @@ def judge_all(args):
                 keep(results, result)
             except Exception as error:
                 print(f"left out: {what}: {error!r}", flush=True)
+                if tilegym:
+                    keep(results, left_out(cell, op, repr(error)))
             (args.out / "libraries.json").write_text(json.dumps(results, indent=1))
             del op
             torch.cuda.empty_cache()
@@ -230,7 +246,9 @@ def print_cell(result):
         error = f"{r['error']:.1e}" if r["error"] is not None else ""
         print(f"  {name:40} {r['median_us']:9.2f} {f'({low:.2f}, {high:.2f})':>20}"
               f" {amount / r['median_us']:8.1f} {ours:>24} {error:>8}"
-              f"{'' if r['graph'] else '  no graph: a queue'}", flush=True)
+              f"{'' if r['graph'] else '  no graph: a queue'}"
+              f"{', which the host fed too slowly in ' + str(r['starved_rounds']) if r['starved_rounds'] else ''}",
+              flush=True)
 
 
 def print_goals(results):
@@ -248,6 +266,20 @@ def print_goals(results):
                 value = entry["our_speed"][0]
                 print(f"  {'met ' if value >= least else 'MISS'}  {result['cell']}: {value:.3f} of {name},"
                       f" goal {least}")
+
+
+def print_tilegym(results):
+    """The winner's time over each of TileGym's kernels', or why one is not there."""
+    print("\nagainst TileGym: our time, theirs = 1")
+    for result in results["cells"]:
+        for name, entry in result["contenders"].items():
+            if name.startswith("TileGym") and "our_speed" in entry:
+                ratio, low, high = entry["our_speed"]
+                print(f"  {1 / ratio:.3f} ({1 / high:.3f}, {1 / low:.3f})  {result['cell']}: {name},"
+                      f" {entry['median_us']:.2f} us")
+        for name, why in result["left_out"].items():
+            if name.startswith("TileGym"):
+                print(f"  -      {result['cell']}: {name}: {why}")
 
 
 def main():
@@ -283,7 +315,9 @@ def main():
         print(f"the judge's process ended with {done.returncode}", flush=True)
     if not (args.out / "libraries.json").exists():
         sys.exit("nothing was judged")
-    print_goals(json.loads((args.out / "libraries.json").read_text()))
+    results = json.loads((args.out / "libraries.json").read_text())
+    print_goals(results)
+    print_tilegym(results)
 
 
 if __name__ == "__main__":

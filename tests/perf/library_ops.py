@@ -3,10 +3,13 @@
 An Op belongs to one cell: `sets(i)` makes the tensors of buffer set i, `ours(kernel)` a launch function of
 a tilesweep kernel, `peers()` and `tilegym()` are {name: function that makes a launch function} and may use
 `all_sets`. Launch functions take the tensors of a set and return the output. `want(*set)` is the right
-result in fp32, of the first matrix or head where all would be too large.
+result in fp32, of the first matrix or head where all would be too large. A launch function with
+`as_queue` cannot be a graph; one with `other_result` is not held to `want`.
 """
 
 import math
+
+import library_tilegym
 
 HALF = ("f16", "bf16")
 
@@ -18,6 +21,7 @@ def dtype_of(torch, name):
 
 class Op:
     kind = "compute"  # or memory: then a copy of as many bytes is the measure
+    queue_beside_tilegym = False  # what runs beside TileGym's kernels must do without graphs, as they must
 
     def __init__(self, torch, cell):
         self.torch = torch
@@ -123,7 +127,7 @@ class Fp8Gemm(Op):
 
         return launch
 
-    def scaled(self, scales):
+    def scaled(self, scales, other_result=True):
         """scales(a_scale, b_scale) is called once for each set, before anything is timed."""
         made = {t[0].data_ptr(): scales(t[2], t[3]) for t in self.all_sets}
 
@@ -131,13 +135,14 @@ class Fp8Gemm(Op):
             x, y = made[a.data_ptr()]
             return self.torch._scaled_mm(a, b.t(), scale_a=x, scale_b=y, out_dtype=c.dtype)
 
+        launch.other_result = other_result
         return launch
 
     def peers(self):
         ones = lambda *shape: self.torch.ones(shape, device="cuda")
         return {
             "cuBLAS, the same blocks": lambda: self.scaled(
-                lambda a, b: (a.t().contiguous().t(), b.t())),
+                lambda a, b: (a.t().contiguous().t(), b.t()), other_result=False),
             "cuBLAS, a scale per row (other result)": lambda: self.scaled(
                 lambda a, b: (ones(self.m, 1), ones(1, self.n))),
             "cuBLAS, one scale (other result)": lambda: self.scaled(lambda a, b: (ones(()), ones(()))),
@@ -150,7 +155,10 @@ class Fp8Gemm(Op):
 
 
 class GroupedGemm(Op):
-    """T rows in groups of 8 : 4 : 2 : 1 (four of them, else all alike)."""
+    """T rows in groups of 8 : 4 : 2 : 1 (four of them, else all alike). TileGym's kernel takes lists of
+    matrices, which cuda.tile puts on the device at each launch and refuses in a graph."""
+
+    queue_beside_tilegym = True
 
     def __init__(self, torch, cell):
         super().__init__(torch, cell)
@@ -160,6 +168,8 @@ class GroupedGemm(Op):
         self.flops = 2 * self.t * self.n * self.k
         self.bytes = self.item * (self.t * self.k + self.e * self.k * self.n + self.t * self.n)
         self.runs = self.n % 8 == 0 and self.k % 8 == 0 and sum(self.rows) == self.t
+        self.configs = [{k: int(v) for k, v in (word.split("=") for word in text.split())}
+                        for text in cell.outcomes]
 
     def sets(self, i):
         ends = self.torch.tensor(self.rows, dtype=self.torch.int32).cumsum(0).to(self.torch.int32)
@@ -188,12 +198,20 @@ class GroupedGemm(Op):
         return found
 
     def tilegym(self):
+        def parts():
+            return {a.data_ptr(): (list(a.split(self.rows)), list(b.unbind()), list(c.split(self.rows)))
+                    for a, b, _, c in self.all_sets}
+
         def make():
             from tilegym.ops.cutile.group_gemm import group_gemm
 
-            return lambda a, b, offsets, c: group_gemm(list(a.split(self.rows)), list(b.unbind()))
+            made = parts()
+            return lambda a, b, offsets, c: group_gemm(*made[a.data_ptr()][:2])
 
-        return {"TileGym": make}
+        def make_ours():
+            return library_tilegym.group_gemm(self.torch, self.all_sets, parts(), self.configs)
+
+        return {"TileGym": make, "TileGym, our configs": make_ours}
 
     def want(self, a, b, offsets, c):
         return self.torch.cat([x.float() @ y.float() for x, y in zip(a.split(self.rows), b)])
@@ -328,7 +346,8 @@ class RmsNorm(Rows):
 
             return lambda x, w, b, y: rms_norm(x, (self.n,), w, 1e-5)
 
-        return {"TileGym": make}
+        return {"TileGym": make, "TileGym, tuned": lambda: library_tilegym.rms_norm(
+            self.torch, self.all_sets, 1e-5)}
 
 
 class Softmax(Rows):
