@@ -94,8 +94,8 @@ tsw_status_t tsw_cuda_call(tsw_cuda_t *cuda, cu_result_t result, const char *cal
 /* TSW_ERR_DEVICE_LOST when the context is lost. */
 tsw_status_t tsw_cuda_usable(const tsw_cuda_t *cuda, tsw_err_t *err);
 
-/* Facts of one GPU. */
-tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int ordinal, tsw_gpu_t *gpu_p,
+/* Facts of one GPU: the one at that place among the visible ones, around and around. */
+tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int place, tsw_gpu_t *gpu_p,
                           cu_device_t *device_p, tsw_err_t *err);
 
 /* Wait until event has passed, never inside the driver; TSW_ERR_TIMEOUT after timeout_s. */

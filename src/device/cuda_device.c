@@ -46,7 +46,7 @@ static int attribute(const tsw_cuda_api_t *api, cu_device_t device, int which)
     return api->device_get_attribute(&value, which, device) == CU_OK ? value : 0;
 }
 
-tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int ordinal, tsw_gpu_t *gpu_p,
+tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int place, tsw_gpu_t *gpu_p,
                           cu_device_t *device_p, tsw_err_t *err)
 {
     int count = 0, version = 0;
@@ -56,10 +56,10 @@ tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int ordinal, tsw_gpu_t *gpu
     tsw_gpu_t gpu = {.mode = "cuda"};
     tsw_status_t status =
         tsw_cuda_check(api, api->device_get_count(&count), "cuDeviceGetCount", err);
-    if (status == TSW_OK && (ordinal < 0 || ordinal >= count))
-        return tsw_err_set(err, TSW_ERR_ENV, "no GPU %d: %d visible", ordinal, count);
+    if (status == TSW_OK && count <= 0)
+        return tsw_err_set(err, TSW_ERR_ENV, "the driver shows no GPU");
     if (status == TSW_OK)
-        status = tsw_cuda_check(api, api->device_get(&device, ordinal), "cuDeviceGet", err);
+        status = tsw_cuda_check(api, api->device_get(&device, place % count), "cuDeviceGet", err);
     if (status == TSW_OK)
         status = tsw_cuda_check(api, api->device_get_name(gpu.name, sizeof(gpu.name), device),
                                 "cuDeviceGetName", err);
@@ -345,7 +345,7 @@ tsw_status_t tsw_cuda_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, 
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     tsw_status_t status = tsw_cuda_api_open(&cuda->api, err);
     if (status == TSW_OK)
-        status = tsw_cuda_gpu(&cuda->api, spec->ordinal, &cuda->gpu, &cuda->device, err);
+        status = tsw_cuda_gpu(&cuda->api, spec->place, &cuda->gpu, &cuda->device, err);
     if (status == TSW_OK) {
         cuda->shared_optin_bytes =
             attribute(&cuda->api, cuda->device, CU_ATTRIBUTE_SHARED_OPTIN_BYTES);

@@ -230,7 +230,7 @@ struct tsw_device {
 
 typedef struct {
     char kind[16];            /* "cuda", "sim", "replay" */
-    int ordinal;              /* cuda: among the visible ones */
+    int place;                /* cuda: among the visible ones, around and around */
     char model[32];           /* sim: "h200"; replay: model or "" */
     uint32_t id;              /* sim: virtual GPU id, seeds its effects */
     char node[TSW_NAME_SIZE]; /* sim: seeds its effects */

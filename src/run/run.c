@@ -1,5 +1,6 @@
 #include "run/run.h"
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "run/run_state.h"
 
@@ -37,21 +38,45 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
 
 /* What must be true before work starts. Every rank enters every stage and all agree after each, so
  * that one rank's trouble is the trouble of all and nobody waits for ever. */
+static const struct {
+    const char *name; /* for a trace of what a start takes */
+    tsw_status_t (*enter)(tsw_run_t *run, tsw_err_t *err);
+} stages[] = {
+    {"check folder", tsw_run_check_folder},
+    {"read fills", tsw_run_read_fills},
+    {"share snapshot", tsw_run_share_snapshot},
+    {"choose device", tsw_run_choose_device},
+    {"share recorded", tsw_run_share_recorded},
+    {"start device", tsw_run_start_device},
+    {"make plan", tsw_run_make_plan},
+    {"find toolchain", tsw_run_find_toolchain},
+    {"await device", tsw_run_await_device},
+    {"exchange hellos", tsw_run_exchange_hellos},
+    {"check hellos", tsw_run_check_hellos},
+    {"lock clocks", tsw_run_lock_clocks},
+    {"begin tally", tsw_run_tally_init},
+    {"open local", tsw_run_open_local},
+    {"gather leftovers", tsw_run_gather_leftovers},
+    {"open folder", tsw_run_open_folder},
+    {"share attempt", tsw_run_share_attempt},
+    {"open segments", tsw_run_open_segments},
+    {"store kept", tsw_run_store_kept},
+    {"first generation", tsw_run_first_generation},
+    {"store skipped", tsw_run_store_skipped},
+    {"begin builds", tsw_run_builds_init},
+    {"begin lane", tsw_run_lane_init},
+    {"begin coordinator", tsw_run_coord_init},
+};
+
 static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
 {
-    static tsw_status_t (*const stages[])(tsw_run_t *, tsw_err_t *) = {
-        tsw_run_check_folder,    tsw_run_read_fills,       tsw_run_share_snapshot,
-        tsw_run_make_plan,       tsw_run_choose_device,    tsw_run_share_recorded,
-        tsw_run_start_device,    tsw_run_find_toolchain,   tsw_run_await_device,
-        tsw_run_exchange_hellos, tsw_run_check_hellos,     tsw_run_lock_clocks,
-        tsw_run_tally_init,      tsw_run_open_local,       tsw_run_gather_leftovers,
-        tsw_run_open_folder,     tsw_run_share_attempt,    tsw_run_open_segments,
-        tsw_run_store_kept,      tsw_run_first_generation, tsw_run_store_skipped,
-        tsw_run_builds_init,     tsw_run_lane_init,        tsw_run_coord_init,
-    };
     tsw_status_t status = TSW_OK;
-    for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++)
-        status = tsw_comm_agree(run->comm, stages[i](run, err), err);
+    for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++) {
+        const uint64_t start_ns = tsw_clock_now_ns();
+        status = tsw_comm_agree(run->comm, stages[i].enter(run, err), err);
+        tsw_log(TSW_LOG_TRACE, "%s: %.1f ms", stages[i].name,
+                (double)(tsw_clock_now_ns() - start_ns) * 1e-6);
+    }
     return status;
 }
 

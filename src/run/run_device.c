@@ -18,46 +18,13 @@ static bool measures_nothing(const tsw_job_t *job)
 
 /* ---- cuda ---- */
 
-/* Devices that the driver will show: CUDA_VISIBLE_DEVICES may hide some. 0: unknown. */
-static int visible_devices(size_t present)
+/* Nobody looks for GPUs here: the worker does, and says what is missing. No GPU is an error, so
+ * that no night is simulated by accident. */
+static void choose_cuda(tsw_run_t *run)
 {
-    const char *list = getenv("CUDA_VISIBLE_DEVICES");
-    if (list == NULL)
-        return (int)present;
-    int count = list[0] != '\0' ? 1 : 0;
-    for (const char *at = strchr(list, ','); at != NULL; at = strchr(at + 1, ','))
-        count++;
-    return count;
-}
-
-static void choose_cuda(tsw_run_t *run, size_t present)
-{
-    int visible = visible_devices(present);
-    int node_rank = tsw_comm_node_rank(run->comm);
     snprintf(run->spec.kind, sizeof(run->spec.kind), "cuda");
-    /* More ranks than devices: two share one, which the hellos show. */
-    run->spec.ordinal = visible > 0 ? node_rank % visible : node_rank;
+    run->spec.place = tsw_comm_node_rank(run->comm);
     run->has_device = true;
-}
-
-/* No GPU is an error, so that no night is simulated by accident. */
-static tsw_status_t choose_auto(tsw_run_t *run, tsw_err_t *err)
-{
-    tsw_gpu_t *gpus = NULL;
-    size_t count = 0;
-    char *missing = NULL;
-    if (measures_nothing(run->job))
-        return TSW_OK;
-    tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
-    if (status == TSW_OK && count == 0)
-        status = tsw_err_set(err, TSW_ERR_ENV,
-                             "no usable GPU: %s; to simulate, say so: --device sim:h200",
-                             missing != NULL ? missing : "none is there");
-    if (status == TSW_OK)
-        choose_cuda(run, count);
-    tsw_free(gpus);
-    tsw_free(missing);
-    return status;
 }
 
 /* ---- sim ---- */
@@ -241,18 +208,12 @@ tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err)
     tsw_node_name(run->node, sizeof(run->node));
     run->spec.seed = run->job->policy.seed;
     memcpy(run->spec.node, run->node, sizeof(run->spec.node));
-    if (device == NULL || strcmp(device, "auto") == 0)
-        return choose_auto(run, err);
-    if (strcmp(device, "cuda") == 0) {
-        tsw_gpu_t *gpus = NULL;
-        size_t count = 0;
-        char *missing = NULL;
-        tsw_status_t status = tsw_device_list(&gpus, &count, &missing, err);
-        if (status == TSW_OK)
-            choose_cuda(run, count); /* none: the worker says what is missing */
-        tsw_free(gpus);
-        tsw_free(missing);
-        return status;
+    const bool is_auto = device == NULL || strcmp(device, "auto") == 0;
+    if (is_auto && measures_nothing(run->job))
+        return TSW_OK;
+    if (is_auto || strcmp(device, "cuda") == 0) {
+        choose_cuda(run);
+        return TSW_OK;
     }
     if (tsw_text_starts_with(device, "sim:"))
         return choose_sim(run, device + strlen("sim:"), err);
@@ -295,6 +256,8 @@ tsw_status_t tsw_run_await_device(tsw_run_t *run, tsw_err_t *err)
         tsw_log_root(TSW_LOG_INFO, "not known of %s: %s", run->gpu.uuid, run->gpu.unreadable);
     if (status != TSW_OK || run->worker.hello)
         return status;
-    return tsw_err_set(err, TSW_ERR_ENV, "rank %d on %s has no device: %s", run->rank, run->node,
-                       run->worker.failure.text);
+    const bool is_cuda = strcmp(run->spec.kind, "cuda") == 0;
+    return tsw_err_set(err, TSW_ERR_ENV, "rank %d on %s has no %s: %s%s", run->rank, run->node,
+                       is_cuda ? "usable GPU" : "device", run->worker.failure.text,
+                       is_cuda ? "; to simulate, say so: --device sim:h200" : "");
 }

@@ -358,7 +358,7 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err)
     tsw_status_t status = tsw_run_spawn(run, "measure", &callbacks, &run->worker.child, err);
     if (status != TSW_OK)
         return status;
-    tsw_msg_init_t msg = {.ordinal = run->spec.ordinal,
+    tsw_msg_init_t msg = {.place = run->spec.place,
                           .id = run->spec.id,
                           .seed = run->spec.seed,
                           .arch = run->spec.arch,

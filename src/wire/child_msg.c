@@ -195,7 +195,7 @@ tsw_status_t tsw_get_msg_failed(const void *body, size_t size, tsw_msg_failed_t 
 void tsw_put_msg_init(tsw_buf_t *out, const tsw_msg_init_t *msg)
 {
     tsw_put_text(out, msg->kind);
-    tsw_put_i64(out, msg->ordinal);
+    tsw_put_i64(out, msg->place);
     tsw_put_text(out, msg->model);
     tsw_put_u32(out, msg->id);
     tsw_put_text(out, msg->node);
@@ -212,7 +212,7 @@ tsw_status_t tsw_get_msg_init(const void *body, size_t size, tsw_msg_init_t *msg
     tsw_reader_t in = tsw_reader(body, size);
     tsw_msg_init_t msg = {0};
     tsw_get_text_into(&in, msg.kind, sizeof(msg.kind));
-    msg.ordinal = tsw_get_i64(&in);
+    msg.place = tsw_get_i64(&in);
     tsw_get_text_into(&in, msg.model, sizeof(msg.model));
     msg.id = tsw_get_u32(&in);
     tsw_get_text_into(&in, msg.node, sizeof(msg.node));

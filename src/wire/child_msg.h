@@ -105,7 +105,7 @@ tsw_status_t tsw_get_msg_failed(const void *body, size_t size, tsw_msg_failed_t 
 /* Which device a measure worker opens, and the job's files. */
 typedef struct {
     char kind[16];
-    int64_t ordinal;
+    int64_t place;
     char model[32];
     uint32_t id;
     char node[TSW_NAME_SIZE];

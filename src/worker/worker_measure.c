@@ -124,7 +124,7 @@ static void tell_timer(void *user, const tsw_timer_check_t *check)
 
 static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t *err)
 {
-    tsw_device_spec_t spec = {.ordinal = (int)msg->ordinal,
+    tsw_device_spec_t spec = {.place = (int)msg->place,
                               .id = msg->id,
                               .seed = msg->seed,
                               .arch = msg->arch,

@@ -19,9 +19,9 @@
 
 static const double timeout_s = 5.0;
 
-static tsw_status_t try_open(int ordinal, tsw_device_t **dev_p, tsw_err_t *err)
+static tsw_status_t try_open(int place, tsw_device_t **dev_p, tsw_err_t *err)
 {
-    tsw_device_spec_t spec = {.kind = "cuda", .ordinal = ordinal};
+    tsw_device_spec_t spec = {.kind = "cuda", .place = place};
     return tsw_device_open(&spec, dev_p, err);
 }
 
@@ -709,13 +709,30 @@ static void test_opening_can_fail_anywhere(void **state)
     }
 }
 
+static void test_more_places_than_gpus_go_around(void **state)
+{
+    (void)state;
+    const char *const names[] = {"Fake GPU 0", "Fake GPU 1", "Fake GPU 0"};
+    fake_cuda_set_devices(2);
+    for (int place = 0; place < 3; place++) {
+        tsw_device_t *dev = NULL;
+        tsw_err_t err = TSW_ERR_INIT;
+        assert_int_equal(try_open(place, &dev, &err), TSW_OK);
+        assert_string_equal(dev->ops->gpu(dev)->name, names[place]);
+        tsw_device_close(dev);
+    }
+    fake_cuda_reset();
+}
+
 static void test_no_driver_and_no_gpu_are_environment_errors(void **state)
 {
     (void)state;
     tsw_device_t *dev = NULL;
     tsw_err_t err = TSW_ERR_INIT;
-    assert_int_equal(try_open(1, &dev, &err), TSW_ERR_ENV);
-    assert_non_null(strstr(err.text, "no GPU 1: 1 visible"));
+    fake_cuda_set_devices(0);
+    assert_int_equal(try_open(0, &dev, &err), TSW_ERR_ENV);
+    assert_non_null(strstr(err.text, "the driver shows no GPU"));
+    fake_cuda_reset();
     const char *path = getenv("TSW_LIBCUDA");
     char *kept = strdup(path);
     setenv("TSW_LIBCUDA", "/nowhere/libcuda.so.1", 1);
@@ -797,6 +814,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_block_runs_while_the_energy_counter_does, setup),
         cmocka_unit_test_setup(test_a_wave_names_the_culprit, setup),
         cmocka_unit_test_setup(test_opening_can_fail_anywhere, setup),
+        cmocka_unit_test_setup(test_more_places_than_gpus_go_around, setup),
         cmocka_unit_test_setup(test_no_driver_and_no_gpu_are_environment_errors, setup),
         cmocka_unit_test_setup(test_telemetry_is_zero_without_nvml, setup),
         cmocka_unit_test_setup(test_devices_are_listed, setup),

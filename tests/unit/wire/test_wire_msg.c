@@ -129,7 +129,7 @@ static tsw_status_t check_failed(const void *body, size_t size, tsw_err_t *err)
 
 static void fill_init(tsw_buf_t *out)
 {
-    tsw_msg_init_t msg = {.kind = "sim", .ordinal = -1, .model = "h200", .seed = 9, .arch = 90};
+    tsw_msg_init_t msg = {.kind = "sim", .place = -1, .model = "h200", .seed = 9, .arch = 90};
     msg.scenario = dup_text("hang");
     assert_int_equal(tsw_fileset_add(&msg.snapshot, "job.yaml", "x", 1, NULL), TSW_OK);
     tsw_put_msg_init(out, &msg);
@@ -142,7 +142,7 @@ static tsw_status_t check_init(const void *body, size_t size, tsw_err_t *err)
     tsw_status_t status = tsw_get_msg_init(body, size, &msg, err);
     if (status == TSW_OK) {
         assert_string_equal(msg.kind, "sim");
-        assert_int_equal(msg.ordinal, -1);
+        assert_int_equal(msg.place, -1);
         assert_string_equal(msg.scenario, "hang");
         assert_int_equal(msg.snapshot.count, 1);
     }
