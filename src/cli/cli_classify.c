@@ -5,7 +5,7 @@
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
-#include "rules/kind.h"
+#include "space/kind.h"
 #include "rules/suggest.h"
 #include "rules/lint.h"
 #include "space/space.h"

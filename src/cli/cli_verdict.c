@@ -3,7 +3,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "cli/cli_input.h"
-#include "rules/kind.h"
+#include "space/kind.h"
 #include "space/space_probe.h"
 
 #include <math.h>
@@ -167,8 +167,11 @@ static tsw_status_t judge(const tsw_group_t *group, const tsw_cli_verdicts_t *ve
                                       &verdict->missing, err);
     tsw_free(shapes);
     verdict->facts = facts_of(group, verdict->pack);
-    bool is_covered = verdict->pack != NULL && verdict->missing.count == 0;
-    verdict->verdict = tsw_verdict_of(group->gain.ratio, group->gain.low, is_covered);
+    tsw_verdict_space_t space =
+        tsw_verdict_space(verdict->pack != NULL ? tsw_kind_of(verdict->pack) : NULL,
+                          verdict->pack != NULL && verdict->missing.count == 0);
+    verdict->is_spent = space.is_spent;
+    verdict->verdict = tsw_verdict_of(group->gain.ratio, group->gain.low, space);
     return status;
 }
 
@@ -237,22 +240,51 @@ static void print_missing(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
     }
 }
 
+static void print_roles(const tsw_pack_t *pack, tsw_probe_role_t role, const char *word,
+                        tsw_buf_t *out)
+{
+    const char *between = "";
+    for (size_t k = 0; k < pack->knob_count; k++) {
+        if (tsw_space_probe_role(pack, k) != role)
+            continue;
+        if (*between == '\0')
+            tsw_buf_printf(out, "; %s: ", word);
+        tsw_buf_printf(out, "%s%s", between, pack->knobs[k].name);
+        between = ", ";
+    }
+}
+
 static void print_probe(const tsw_pack_t *pack, tsw_buf_t *out)
 {
-    static const char *const words[] = {"", "fixed", "varied"};
-    tsw_buf_append_text(out, "    next: a directed probe of 30 to 100 configs");
-    for (int role = TSW_PROBE_FIXED; pack != NULL && role <= TSW_PROBE_VARIED; role++) {
-        const char *between = "";
-        for (size_t k = 0; k < pack->knob_count; k++) {
-            if ((int)tsw_space_probe_role(pack, k) != role)
-                continue;
-            if (*between == '\0')
-                tsw_buf_printf(out, "; %s: ", words[role]);
-            tsw_buf_printf(out, "%s%s", between, pack->knobs[k].name);
-            between = ", ";
-        }
+    tsw_buf_append_text(out,
+                        "    next: a directed probe of 30 to 100 configs, or of all there are");
+    if (pack != NULL) {
+        print_roles(pack, TSW_PROBE_FIXED, "fixed", out);
+        print_roles(pack, TSW_PROBE_VARIED, "varied", out);
+        print_roles(pack, TSW_PROBE_FREE, "fixed or varied", out);
     }
     tsw_buf_append_text(out, "\n");
+}
+
+/* Where only the occupancy is searched there is no more to try than coverage asks for. */
+static void print_spent(const tsw_pack_t *pack, const char *head, tsw_buf_t *out)
+{
+    const tsw_kind_t *kind = tsw_kind_of(pack);
+    tsw_buf_printf(out,
+                   "    %s: of a %s kernel the occupancy alone is searched, and all of it is "
+                   "tried\n    what is left: %s\n",
+                   head, kind->name, kind->left);
+}
+
+/* What is missing is all that a probe of such a kind would try. */
+static void print_probe_needed(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
+{
+    if (verdict->is_spent)
+        print_spent(verdict->pack, "but there is nothing to probe", out);
+    else if (verdict->pack != NULL && !tsw_kind_of(verdict->pack)->tiles)
+        print_missing(verdict, out);
+    else
+        print_probe(verdict->pack, out);
 }
 
 static void print_suggestions(const tsw_cli_verdict_t *verdict, tsw_buf_t *out)
@@ -311,10 +343,13 @@ void tsw_cli_verdict_print(const char *purpose, const tsw_group_t *group,
         print_missing(verdict, out);
         break;
     case TSW_VERDICT_STOP_COVERED:
-        tsw_buf_append_text(out, "    next: nothing, each main dimension is covered\n");
+        if (group->gain.ratio < 1)
+            print_spent(verdict->pack, "next: nothing", out);
+        else
+            tsw_buf_append_text(out, "    next: nothing, each main dimension is covered\n");
         break;
     case TSW_VERDICT_PROBE_NEEDED:
-        print_probe(verdict->pack, out);
+        print_probe_needed(verdict, out);
         break;
     default:
         break;

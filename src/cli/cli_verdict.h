@@ -8,6 +8,7 @@
 
 typedef struct {
     tsw_verdict_t verdict;
+    bool is_spent; /* a probe has nothing left to vary */
     const tsw_pack_t
         *pack;          /* borrowed; NULL: its files are not at hand, so coverage is not known */
     tsw_lint_t missing; /* coverage */

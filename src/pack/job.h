@@ -7,7 +7,7 @@
 
 typedef enum {
     TSW_PURPOSE_RELEASE,  /* at most 30 configs per pack, dtype, flags and arch */
-    TSW_PURPOSE_PROBE,    /* at most 100, directed; never in a release table */
+    TSW_PURPOSE_PROBE,    /* 30 to 100, directed; never in a release table */
     TSW_PURPOSE_RESEARCH, /* any size; never in a release table */
     TSW_PURPOSE_FIXED,    /* tuning is switched off: the baseline alone; never in a release table */
 } tsw_purpose_t;

@@ -452,7 +452,7 @@ static const tsw_type_t search_type = {.kind = TSW_TYPE_MAP, .label = "a map", .
 static const tsw_field_t job_fields[] = {
     {"name", &text_type, true, NULL, "name of the job in reports"},
     {"purpose", &purpose_type, false, "release",
-     "`release`: at most 30 configs per pack, dtype, flags and arch; `probe`: at most 100, "
+     "`release`: at most 30 configs per pack, dtype, flags and arch; `probe`: 30 to 100, "
      "directed; "
      "`research`: any number. Only release results go to tables"},
     {"archs", &archs_type, true, NULL, "archs to compile for and measure on"},

@@ -2,7 +2,7 @@
 #ifndef TSW_RULES_LINT_INTERNAL_H
 #define TSW_RULES_LINT_INTERNAL_H
 
-#include "rules/kind.h"
+#include "space/kind.h"
 #include "rules/lint.h"
 
 typedef struct tsw_lint_rule tsw_lint_rule_t;

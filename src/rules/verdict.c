@@ -8,7 +8,12 @@
 
 enum { TILES_WANTED = 16, TILE_LEAST = 16, SKINNY = 8 };
 
-tsw_verdict_t tsw_verdict_of(double ratio, double low, bool is_covered)
+tsw_verdict_space_t tsw_verdict_space(const tsw_kind_t *kind, bool is_covered)
+{
+    return (tsw_verdict_space_t){is_covered, is_covered && kind != NULL && !kind->tiles};
+}
+
+tsw_verdict_t tsw_verdict_of(double ratio, double low, tsw_verdict_space_t space)
 {
     if (!(ratio > 0))
         return TSW_VERDICT_NONE;
@@ -16,9 +21,9 @@ tsw_verdict_t tsw_verdict_of(double ratio, double low, bool is_covered)
         return TSW_VERDICT_PROBE_NEEDED;
     if (ratio > TSW_VERDICT_HIGH)
         return low > 1 ? TSW_VERDICT_DONE : TSW_VERDICT_UNDECIDED;
-    if (!is_covered)
+    if (!space.is_covered)
         return TSW_VERDICT_NO_EFFECT;
-    return ratio < 1 ? TSW_VERDICT_PROBE_NEEDED : TSW_VERDICT_STOP_COVERED;
+    return ratio < 1 && !space.is_spent ? TSW_VERDICT_PROBE_NEEDED : TSW_VERDICT_STOP_COVERED;
 }
 
 const char *tsw_verdict_name(tsw_verdict_t verdict)

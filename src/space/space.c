@@ -323,8 +323,8 @@ tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_p
         if (status == TSW_OK)
             status = check_limit(&m, purpose, entry);
         if (status == TSW_OK && purpose == TSW_PURPOSE_PROBE)
-            status =
-                entry != NULL ? tsw_space_probe_check(&space, variant->pack, entry, err) : TSW_OK;
+            status = entry != NULL ? tsw_space_probe_check(&space, variant, arch, entry, eval, err)
+                                   : TSW_OK;
     }
     if (status == TSW_OK)
         *space_p = space;

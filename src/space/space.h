@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Limits of the rules: 30 for a release, 100 for a probe. */
+/* Limits of the rules: up to 30 for a release, 30 to 100 for a probe. */
 #define TSW_SPACE_MAX_RELEASE 30
+#define TSW_SPACE_MIN_PROBE   30
 #define TSW_SPACE_MAX_PROBE   100
 
 typedef struct {
@@ -54,8 +55,7 @@ typedef struct {
  * rows are the entry's own, else (entry NULL or without rows) those of the pack's list.
  * Purpose fixed: the baseline alone. A dtype that the arch lacks: TSW_OK and an empty space whose
  * report says so. TSW_ERR_INPUT, with the counts of every filter: more configs than the purpose
- * allows, no list, a probe that is not directed (each knob named once as fixed or varied; over the
- * rows the fixed ones are constant and the varied ones vary). eval is used and left with variables
+ * allows, no list, a probe that tsw_space_probe_check refuses. eval is used and left with variables
  * of its own. */
 tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_purpose_t purpose,
                             const tsw_job_entry_t *entry, tsw_eval_t *eval, tsw_space_t *space_p,

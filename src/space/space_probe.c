@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "pack/place.h"
+#include "space/kind.h"
 
 #include <string.h>
 
@@ -103,9 +104,93 @@ static tsw_status_t check_knob(const tsw_space_t *space, const tsw_pack_t *pack,
     return TSW_OK;
 }
 
-tsw_status_t tsw_space_probe_check(const tsw_space_t *space, const tsw_pack_t *pack,
-                                   const tsw_job_entry_t *entry, tsw_err_t *err)
+/* ---- how many ---- */
+
+/* What a knob may be in this probe; where no rule says, the values of the rows. */
+static void allow_values(const tsw_space_t *space, const tsw_pack_t *pack, size_t knob, role_t role,
+                         int64_t values[TSW_SPACE_MAX_PROBE], tsw_config_row_t *row)
 {
+    const size_t first = space->baseline_listed || space->count == 1 ? 0 : 1;
+    size_t count = role == ROLE_VARIED ? tsw_kind_values(pack, knob, values) : 0;
+    const bool is_known = count > 0;
+    for (size_t i = first; !is_known && i < space->count; i++) {
+        size_t same = 0;
+        while (same < count && values[same] != space->configs[i].values[knob])
+            same++;
+        if (same == count)
+            values[count++] = space->configs[i].values[knob];
+    }
+    row->values[knob] = values;
+    row->count[knob] = count;
+}
+
+/* All that the varied knobs allow, the fixed ones being what they are. */
+static tsw_status_t make_all(const tsw_space_t *space, const tsw_variant_t *variant,
+                             tsw_arch_t arch, const role_t *roles, tsw_eval_t *eval,
+                             tsw_space_t *all_p, tsw_err_t *err)
+{
+    int64_t values[TSW_KNOB_MAX][TSW_SPACE_MAX_PROBE];
+    tsw_config_row_t row = {.place = {.file = NULL}};
+    const tsw_job_entry_t entry = {.rows = &row, .row_count = 1};
+    for (size_t k = 0; k < variant->pack->knob_count; k++)
+        allow_values(space, variant->pack, k, roles[k], values[k], &row);
+    return tsw_space_make(variant, arch, TSW_PURPOSE_RESEARCH, &entry, eval, all_p, err);
+}
+
+static bool has_config(const tsw_space_t *space, tsw_key_t key)
+{
+    for (size_t i = 0; i < space->count; i++) {
+        if (tsw_key_equal(space->configs[i].key, key))
+            return true;
+    }
+    return false;
+}
+
+static tsw_status_t too_few(const tsw_space_t *space, const tsw_space_t *all,
+                            const tsw_variant_t *variant, tsw_arch_t arch, size_t lacking,
+                            const tsw_config_t *first, const tsw_job_entry_t *entry, tsw_err_t *err)
+{
+    char name[16];
+    tsw_buf_t config = TSW_BUF_INIT;
+    tsw_config_format(variant->pack, first, &config);
+    tsw_status_t status = tsw_place_err(
+        err, TSW_ERR_INPUT, entry->place,
+        "probe: %s on %s: %zu config%s, baseline in; a probe has %d to %d%s, and what it varies "
+        "allows %zu: it lacks %zu, such as %s",
+        variant->pack->name, tsw_arch_format(arch, name), space->count,
+        space->count == 1 ? "" : "s", TSW_SPACE_MIN_PROBE, TSW_SPACE_MAX_PROBE,
+        all->count < TSW_SPACE_MIN_PROBE ? ", or all that there are" : "", all->count, lacking,
+        tsw_buf_text(&config));
+    tsw_buf_fini(&config);
+    return status;
+}
+
+static tsw_status_t check_count(const tsw_space_t *space, const tsw_variant_t *variant,
+                                tsw_arch_t arch, const role_t *roles, const tsw_job_entry_t *entry,
+                                tsw_eval_t *eval, tsw_err_t *err)
+{
+    tsw_space_t all = {0};
+    if (space->count >= TSW_SPACE_MIN_PROBE)
+        return TSW_OK;
+    tsw_status_t status = make_all(space, variant, arch, roles, eval, &all, err);
+    const tsw_config_t *first = NULL;
+    size_t lacking = 0;
+    for (size_t i = 0; status == TSW_OK && i < all.count; i++) {
+        if (has_config(space, all.configs[i].key))
+            continue;
+        first = lacking++ == 0 ? &all.configs[i] : first;
+    }
+    if (first != NULL)
+        status = too_few(space, &all, variant, arch, lacking, first, entry, err);
+    tsw_space_fini(&all);
+    return status;
+}
+
+tsw_status_t tsw_space_probe_check(const tsw_space_t *space, const tsw_variant_t *variant,
+                                   tsw_arch_t arch, const tsw_job_entry_t *entry, tsw_eval_t *eval,
+                                   tsw_err_t *err)
+{
+    const tsw_pack_t *pack = variant->pack;
     role_t roles[TSW_KNOB_MAX] = {ROLE_NONE};
     tsw_status_t status =
         name_roles(pack, entry, entry->fixed, entry->fixed_count, ROLE_FIXED, roles, err);
@@ -114,5 +199,5 @@ tsw_status_t tsw_space_probe_check(const tsw_space_t *space, const tsw_pack_t *p
             name_roles(pack, entry, entry->varied, entry->varied_count, ROLE_VARIED, roles, err);
     for (size_t i = 0; status == TSW_OK && i < pack->knob_count; i++)
         status = check_knob(space, pack, i, roles[i], entry, err);
-    return status;
+    return status == TSW_OK ? check_count(space, variant, arch, roles, entry, eval, err) : status;
 }

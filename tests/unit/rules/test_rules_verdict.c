@@ -12,9 +12,19 @@
 
 #include <cmocka.h>
 
+static void check_kind(const tsw_kind_t *kind, double ratio, double low, bool covered,
+                       const char *name)
+{
+    tsw_verdict_t verdict = tsw_verdict_of(ratio, low, tsw_verdict_space(kind, covered));
+    assert_string_equal(tsw_verdict_name(verdict), name);
+}
+
+static const tsw_kind_t with_tiles = {.tiles = true};
+static const tsw_kind_t without_tiles = {.tiles = false};
+
 static void check(double ratio, double low, bool covered, const char *name)
 {
-    assert_string_equal(tsw_verdict_name(tsw_verdict_of(ratio, low, covered)), name);
+    check_kind(&with_tiles, ratio, low, covered, name);
 }
 
 static void test_verdict_at_the_ends_of_the_band(void **state)
@@ -30,6 +40,20 @@ static void test_verdict_at_the_ends_of_the_band(void **state)
     check(1.02, 1.01, false, "no-effect");
     check(1.021, 1.01, true, "done");
     check(1.021, 1.01, false, "done");
+}
+
+/* Of a kernel without tiles all is tried once the four occupancies are; the rest is as for others.
+ */
+static void test_verdict_when_nothing_is_left_to_probe_then_stops_in_the_band(void **state)
+{
+    (void)state;
+    check_kind(&without_tiles, 0.979, 0.97, true, "probe-needed");
+    check_kind(&without_tiles, 0.98, 0.97, true, "stop-covered");
+    check_kind(&without_tiles, 0.999, 0.998, true, "stop-covered");
+    check_kind(&without_tiles, 0.999, 0.998, false, "no-effect");
+    check_kind(&without_tiles, 1.0, 0.99, true, "stop-covered");
+    check_kind(&without_tiles, 1.021, 1.01, true, "done");
+    check_kind(NULL, 0.999, 0.998, false, "no-effect");
 }
 
 static void test_verdict_above_the_band_wants_confidence(void **state)
@@ -114,6 +138,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_verdict_at_the_ends_of_the_band),
+        cmocka_unit_test(test_verdict_when_nothing_is_left_to_probe_then_stops_in_the_band),
         cmocka_unit_test(test_verdict_above_the_band_wants_confidence),
         cmocka_unit_test(test_verdict_without_a_ratio_is_none),
         cmocka_unit_test(test_coverage_names_what_widens_the_space),

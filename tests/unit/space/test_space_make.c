@@ -237,16 +237,17 @@ static void test_make_limits_probes_to_100(void **state)
 static void test_make_wants_probes_directed(void **state)
 {
     (void)state;
-    static const sample_row_t rows[] = {{{{256}, {64}, {1, 2}, {1, 2}}}};
-    static const sample_row_t with_baseline[] = {{{{128}, {64}, {1, 2}, {1}}},
-                                                 {{{128}, {64}, {1}, {2}}}};
+    static const sample_row_t rows[] = {{{{256}, {64}, {1, 2, 4}, {1, 2, 4, 8}}},
+                                        {{{256}, {64}, {1, 2, 4}, {16}}}};
+    static const sample_row_t with_baseline[] = {{{{128}, {64}, {1, 2, 4}, {1, 2, 4, 8}}},
+                                                 {{{128}, {64}, {1, 2, 4}, {16}}}};
     static char tile_m[] = "TILE_M";
     static char tile_n[] = "TILE_N";
     static char occupancy[] = "occupancy";
     static char num_ctas[] = "num_ctas";
     static char typo[] = "num_cta";
     bench_t b = bench_new(sample_pack_lists, "");
-    tsw_job_entry_t entry = entry_of(&b, rows, 1);
+    tsw_job_entry_t entry = entry_of(&b, rows, 2);
     entry.fixed[0] = tile_m;
     entry.fixed[1] = tile_n;
     entry.fixed_count = 2;
@@ -254,7 +255,7 @@ static void test_make_wants_probes_directed(void **state)
     entry.varied[1] = num_ctas;
     entry.varied_count = 2;
     tsw_space_t space = make_ok(&b, 90, TSW_PURPOSE_PROBE, &entry); /* baseline: another tile */
-    assert_int_equal(space.count, 5);
+    assert_int_equal(space.count, 16);
     tsw_space_fini(&space);
     check_refused(&b, 80, TSW_PURPOSE_PROBE, &entry,
                   "num_ctas is varied, but after the filters it has one value");
@@ -277,8 +278,71 @@ static void test_make_wants_probes_directed(void **state)
     entry.varied[1] = num_ctas;
     entry.varied_count = 2;
     space = make_ok(&b, 90, TSW_PURPOSE_PROBE, &entry);
-    assert_int_equal(space.count, 3);
+    assert_int_equal(space.count, 15);
     tsw_space_fini(&space);
+    entry_free(&entry);
+    bench_free(&b);
+}
+
+static tsw_job_entry_t probe_of(const bench_t *b, const sample_row_t *rows, size_t count)
+{
+    static char tile_m[] = "TILE_M", tile_n[] = "TILE_N";
+    static char occupancy[] = "occupancy", num_ctas[] = "num_ctas";
+    tsw_job_entry_t entry = entry_of(b, rows, count);
+    entry.fixed[0] = tile_n;
+    entry.fixed[1] = occupancy;
+    entry.fixed_count = 2;
+    entry.varied[0] = tile_m;
+    entry.varied[1] = num_ctas;
+    entry.varied_count = 2;
+    return entry;
+}
+
+/* Below 30 configs it must be all that the varied knobs allow; above, any of them. */
+static void test_make_wants_whole_probes_or_30_configs(void **state)
+{
+    (void)state;
+    static const sample_row_t rows[] = {{{{16, 32, 64, 128}, {64}, {1}, {1, 2, 4, 8}}},
+                                        {{{256}, {64}, {1}, {1, 2, 4, 8}}},
+                                        {{{16, 32, 64, 128}, {64}, {1}, {16}}},
+                                        {{{256}, {64}, {1}, {16}}}};
+    bench_t b = bench_new(sample_pack_lists, "");
+    tsw_job_entry_t entry = probe_of(&b, rows, 2);
+    check_refused(&b, 90, TSW_PURPOSE_PROBE, &entry,
+                  "job.yaml:7:3: probe: mini on sm_90: 21 configs, baseline in; a probe has 30 to "
+                  "100, or all that there are, and what it varies allows 26: it lacks 5, such as "
+                  "TILE_M=16 TILE_N=64 occupancy=1 num_ctas=16");
+    entry_free(&entry);
+    entry = probe_of(&b, rows, 4);
+    tsw_space_t space = make_ok(&b, 90, TSW_PURPOSE_PROBE, &entry);
+    assert_int_equal(space.count, 26);
+    tsw_space_fini(&space);
+    entry_free(&entry);
+
+    /* A constraint leaves fewer to be had. */
+    bench_t few = bench_new(sample_pack_lists, "constraints:\n"
+                                               "  - {name: few, keep: num_ctas < 16, reason: r}\n");
+    entry = probe_of(&few, rows, 2);
+    space = make_ok(&few, 90, TSW_PURPOSE_PROBE, &entry);
+    assert_int_equal(space.count, 21);
+    tsw_space_fini(&space);
+    entry_free(&entry);
+    bench_free(&few);
+
+    /* The occupancy varies too: 75 are to be had, so 30 of them will do. */
+    static const sample_row_t wide[] = {{{{32, 64, 128}, {64}, {1, 2, 4}, {1, 2, 4}}},
+                                        {{{256}, {64}, {1, 2, 4}, {1}}}};
+    entry = probe_of(&b, wide, 2);
+    entry.varied[entry.varied_count++] = entry.fixed[--entry.fixed_count];
+    space = make_ok(&b, 90, TSW_PURPOSE_PROBE, &entry);
+    assert_int_equal(space.count, 30);
+    tsw_space_fini(&space);
+    entry_free(&entry);
+    entry = probe_of(&b, wide, 1);
+    entry.varied[entry.varied_count++] = entry.fixed[--entry.fixed_count];
+    check_refused(&b, 90, TSW_PURPOSE_PROBE, &entry,
+                  "27 configs, baseline in; a probe has 30 to "
+                  "100, and what it varies allows 75");
     entry_free(&entry);
     bench_free(&b);
 }
@@ -408,6 +472,7 @@ int main(void)
         cmocka_unit_test(test_make_limits_by_purpose),
         cmocka_unit_test(test_make_limits_probes_to_100),
         cmocka_unit_test(test_make_wants_probes_directed),
+        cmocka_unit_test(test_make_wants_whole_probes_or_30_configs),
         cmocka_unit_test(test_probe_roles_follow_the_kind),
         cmocka_unit_test(test_make_refuses_a_probe_that_is_not_of_its_kind),
         cmocka_unit_test(test_make_of_a_missing_dtype_is_empty_with_a_reason),

@@ -260,7 +260,8 @@ static void test_segments_of_another_toolchain_are_refused(void **state)
     tsw_dataset_t dataset = {0};
     assert_int_equal(tsw_store_read(tsw_temp_path("run"), &dataset, NULL, &err), TSW_ERR_ARG);
     assert_non_null(strstr(err.text, "a0002-r0000/000001.h5 does not go with "));
-    assert_non_null(strstr(err.text, "a0001-r0000/000001.h5; move the one that is not of this run"));
+    assert_non_null(
+        strstr(err.text, "a0001-r0000/000001.h5; move the one that is not of this run"));
     assert_non_null(strstr(err.text, "toolchain"));
     assert_null(dataset.cells);
     tsw_dataset_fini(&other);

@@ -1,5 +1,5 @@
 /* The decision tree, leaf by leaf. */
-#include "rules/kind.h"
+#include "space/kind.h"
 
 #include "rules_pack.h"
 
@@ -35,6 +35,27 @@ static void test_every_leaf(void **state)
     check(&rules_rows, NULL, NULL, "memory-bound", false, false, 32);
     tsw_kind_all(&count);
     assert_int_equal(count, 5);
+}
+
+static void check_values(const rules_base_t *base, const char *name, size_t count, int64_t first,
+                         int64_t last)
+{
+    int64_t values[TSW_KIND_VALUES_MAX];
+    tsw_pack_t *pack = rules_pack_new(base, NULL, NULL);
+    assert_int_equal(tsw_kind_values(pack, (size_t)tsw_pack_knob_index(pack, name), values), count);
+    assert_int_equal(values[0], first);
+    assert_int_equal(values[count - 1], last);
+    tsw_pack_free(pack);
+}
+
+static void test_values_for_a_probe_are_those_of_the_kind(void **state)
+{
+    (void)state;
+    check_values(&rules_matmul, "occupancy", 3, 1, 4);
+    check_values(&rules_matmul, "num_ctas", 5, 1, 16);
+    check_values(&rules_matmul, "TILE_M", 5, 16, 256);
+    check_values(&rules_dual, "occupancy", 2, 1, 2);
+    check_values(&rules_rows, "occupancy", 4, 1, 8);
 }
 
 /* The shapes do not matter: a matmul whose intensity is that of a copy keeps its tiles. */
@@ -99,6 +120,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_leaf),
+        cmocka_unit_test(test_values_for_a_probe_are_those_of_the_kind),
         cmocka_unit_test(test_intensity_chooses_nothing),
         cmocka_unit_test(test_intensity_at_its_bounds),
         cmocka_unit_test(test_occupancies_by_kind),
