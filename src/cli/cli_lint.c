@@ -9,6 +9,7 @@
 #include "cli/cli_once.h"
 #include "rules/lint.h"
 #include "rules/patch.h"
+#include "rules/widen.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,53 +60,6 @@ static tsw_status_t read_pack(const char *word, const char *kernels, tsw_pack_t 
     return status;
 }
 
-static tsw_status_t with_text(const tsw_pack_t *pack, const char *text, tsw_pack_t **pack_p,
-                              tsw_err_t *err)
-{
-    tsw_fileset_t files = TSW_FILESET_INIT;
-    tsw_status_t status = TSW_OK;
-    for (size_t i = 0; status == TSW_OK && i < pack->files.count; i++) {
-        const tsw_fileset_item_t *item = &pack->files.items[i];
-        bool is_yaml = strcmp(item->name, "kernel.yaml") == 0;
-        status = is_yaml ? tsw_fileset_add(&files, item->name, text, strlen(text), err)
-                         : tsw_fileset_add(&files, item->name, item->bytes, item->size, err);
-    }
-    if (status == TSW_OK)
-        status = tsw_pack_read(&files, pack_p, err);
-    tsw_fileset_fini(&files);
-    return status;
-}
-
-/* The first finding with a row; NULL: none. */
-static const tsw_finding_t *find_row(const tsw_lint_t *lint)
-{
-    for (size_t i = 0; i < lint->count; i++) {
-        if (lint->findings[i].row != NULL && lint->findings[i].reason == NULL)
-            return &lint->findings[i];
-    }
-    return NULL;
-}
-
-/* Widens by one row, *pack_p becomes the pack that has it. */
-static tsw_status_t widen(tsw_pack_t **pack_p, const tsw_finding_t *finding, tsw_err_t *err)
-{
-    tsw_buf_t text = TSW_BUF_INIT;
-    tsw_pack_t *wider = NULL;
-    char why[64];
-    snprintf(why, sizeof(why), "coverage: %s", finding->rule);
-    tsw_status_t status = tsw_patch_add(*pack_p, finding->arch, finding->row, why, &text, err);
-    if (status == TSW_OK)
-        status = with_text(*pack_p, tsw_buf_text(&text), &wider, err);
-    if (status == TSW_OK) {
-        tsw_pack_free(*pack_p);
-        *pack_p = wider;
-    }
-    tsw_buf_fini(&text);
-    return status;
-}
-
-enum { WIDEN_MAX = 200 };
-
 /* "c/kernel.yaml" of the pack "../c/": patch looks for it below the folder of the packs. */
 static void put_file_name(const char *word, const tsw_pack_t *pack, tsw_buf_t *out)
 {
@@ -122,7 +76,6 @@ static void put_file_name(const char *word, const tsw_pack_t *pack, tsw_buf_t *o
     tsw_buf_append_text(out, "/kernel.yaml");
 }
 
-/* Rows are added until none is proposed: each removes a finding. */
 static tsw_status_t print_patch(const char *word, const tsw_pack_t *pack, tsw_err_t *err)
 {
     const tsw_fileset_item_t *before = tsw_fileset_find(&pack->files, "kernel.yaml");
@@ -130,18 +83,7 @@ static tsw_status_t print_patch(const char *word, const tsw_pack_t *pack, tsw_er
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_buf_t name = TSW_BUF_INIT;
     size_t left = 0;
-    tsw_status_t status = with_text(pack, (const char *)before->bytes, &wider, err);
-    bool more = status == TSW_OK;
-    for (int i = 0; more && i < WIDEN_MAX; i++) {
-        tsw_lint_t lint = {0};
-        status = tsw_lint_pack(wider, &lint, err);
-        const tsw_finding_t *finding = status == TSW_OK ? find_row(&lint) : NULL;
-        if (finding != NULL)
-            status = widen(&wider, finding, err);
-        more = finding != NULL && status == TSW_OK;
-        left = lint.open;
-        tsw_lint_fini(&lint);
-    }
+    tsw_status_t status = tsw_widen(pack, &wider, &left, err);
     put_file_name(word, pack, &name);
     if (status == TSW_OK) {
         const tsw_fileset_item_t *after = tsw_fileset_find(&wider->files, "kernel.yaml");

@@ -41,6 +41,10 @@ void tsw_lint_find(tsw_lint_ctx_t *c, tsw_place_t place, const char *format, ...
 void tsw_lint_fix(tsw_lint_ctx_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* The config to add for it: the baseline, but one knob. */
 void tsw_lint_row(tsw_lint_ctx_t *c, size_t knob, int64_t value);
+/* The same where the filters of the list must leave it: the baseline, or else another config of the
+ * list, but this one knob. */
+bool tsw_lint_find_row(tsw_lint_ctx_t *c, size_t knob, int64_t value, tsw_config_t *row_p);
+void tsw_lint_config(tsw_lint_ctx_t *c, const tsw_config_t *config);
 /* A status of a callee; keeps the first. False: stop. */
 bool tsw_lint_ok(tsw_lint_ctx_t *c, tsw_status_t status);
 

@@ -75,7 +75,9 @@ void tsw_rule_baseline_listed(tsw_lint_ctx_t *c)
         return;
     tsw_lint_find(c, c->list->place, "the list lacks the baseline");
     tsw_lint_fix(c, "add its row: the fixed config is measured beside all others");
-    if (c->pack->knob_count > 0)
+    int knob = tsw_pack_knob_index(c->pack, "num_ctas");
+    bool fits = knob < 0 || c->pack->baseline[knob] == 1 || tsw_lint_arch_has_clusters(c->arch);
+    if (c->pack->knob_count > 0 && fits)
         tsw_lint_row(c, 0, c->pack->baseline[0]);
 }
 
@@ -109,6 +111,27 @@ void tsw_rule_baseline_legal(tsw_lint_ctx_t *c)
     tsw_lint_fix(c, "take a baseline that runs on every arch");
 }
 
+/* The block of a scale: n of "ceildiv(DIM, n)" in the size of an f32 input; 0: there is none. */
+static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
+{
+    for (size_t i = 0; i < pack->arg_count; i++) {
+        const tsw_arg_t *arg = &pack->args[i];
+        if (arg->role != TSW_ROLE_IN || arg->dtype != TSW_DTYPE_F32)
+            continue;
+        for (const char *at = arg->size.text; (at = strstr(at, "ceildiv(")) != NULL;) {
+            at += strlen("ceildiv(");
+            size_t length = strlen(dim);
+            if (strncmp(at, dim, length) != 0)
+                continue;
+            const char *rest = at + length;
+            rest += strspn(rest, " ,");
+            if (isdigit((unsigned char)*rest))
+                return strtol(rest, NULL, 10);
+        }
+    }
+    return 0;
+}
+
 /* The next power of two beside the baseline's, within the range of the kind. */
 static int64_t another_value(const tsw_lint_ctx_t *c, size_t knob)
 {
@@ -120,14 +143,36 @@ static int64_t another_value(const tsw_lint_ctx_t *c, size_t knob)
     return now < high ? now * 2 : now / 2;
 }
 
-/* Tiles that cut the output; those of a reduction are of use, but not demanded. */
+/* Tiles that cut the output; those of a reduction are of use, but not demanded, and those along a
+ * scaled dim have the one value of the scales. */
 static bool is_main(const tsw_lint_ctx_t *c, const tsw_knob_t *knob)
 {
     if (knob->is_hint)
         return strcmp(knob->name, "occupancy") == 0;
     if (!c->kind->tiles || !knob->is_tile)
         return false;
-    return knob->tiles_dim >= 0 && tsw_lint_dim_of_output(c->pack, (size_t)knob->tiles_dim);
+    if (knob->tiles_dim < 0 || !tsw_lint_dim_of_output(c->pack, (size_t)knob->tiles_dim))
+        return false;
+    return c->pack->template_id != TSW_TEMPLATE_T6_FP8 ||
+           scale_block(c->pack, c->pack->dims[knob->tiles_dim]) == 0;
+}
+
+/* A value that the knob has not: the next one, or else one of its kind that the filters leave.
+ * False: there is none; *value_p is the next one then. */
+static bool find_value(tsw_lint_ctx_t *c, size_t knob, int64_t *value_p, tsw_config_t *row_p)
+{
+    int64_t values[TSW_KIND_VALUES_MAX];
+    size_t count = tsw_kind_values(c->pack, knob, values);
+    *value_p = another_value(c, knob);
+    if (tsw_lint_find_row(c, knob, *value_p, row_p))
+        return true;
+    for (size_t i = 0; i < count; i++) {
+        if (space_has(c, knob, values[i]) || !tsw_lint_find_row(c, knob, values[i], row_p))
+            continue;
+        *value_p = values[i];
+        return true;
+    }
+    return false;
 }
 
 void tsw_rule_two_values(tsw_lint_ctx_t *c)
@@ -142,7 +187,9 @@ void tsw_rule_two_values(tsw_lint_ctx_t *c)
         const tsw_knob_t *knob = &c->pack->knobs[k];
         if (!is_main(c, knob) || count_values(c, k) >= 2)
             continue;
-        int64_t value = another_value(c, k);
+        int64_t value = 0;
+        tsw_config_t row;
+        bool is_found = find_value(c, k, &value, &row);
         tsw_lint_find(c, c->list->place, "%s has the one value %lld", knob->name,
                       (long long)c->space->configs[0].values[k]);
         if (knob->is_hint)
@@ -152,7 +199,8 @@ void tsw_rule_two_values(tsw_lint_ctx_t *c)
                          (long long)tsw_kind_occupancies(c->pack)->high);
         else
             tsw_lint_fix(c, "add %lld", (long long)value);
-        tsw_lint_row(c, k, value);
+        if (is_found)
+            tsw_lint_config(c, &row);
     }
 }
 
@@ -176,6 +224,7 @@ static bool needs_both(const tsw_lint_ctx_t *c)
 void tsw_rule_both_num_ctas(tsw_lint_ctx_t *c)
 {
     int knob = tsw_pack_knob_index(c->pack, "num_ctas");
+    tsw_config_t row;
     if (c->list == NULL || tsw_space_only_baseline(c->space) || !c->kind->num_ctas ||
         !needs_both(c))
         return;
@@ -189,7 +238,8 @@ void tsw_rule_both_num_ctas(tsw_lint_ctx_t *c)
             continue;
         tsw_lint_find(c, c->list->place, "no config has num_ctas %lld", (long long)value);
         tsw_lint_fix(c, "add one, also without belief in it: the sweep decides");
-        tsw_lint_row(c, (size_t)knob, value);
+        if (tsw_lint_find_row(c, (size_t)knob, value, &row))
+            tsw_lint_config(c, &row);
     }
 }
 
@@ -270,27 +320,6 @@ void tsw_rule_power_of_two(tsw_lint_ctx_t *c)
             }
         }
     }
-}
-
-/* The block of a scale: n of "ceildiv(DIM, n)" in the size of an f32 input; 0: there is none. */
-static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
-{
-    for (size_t i = 0; i < pack->arg_count; i++) {
-        const tsw_arg_t *arg = &pack->args[i];
-        if (arg->role != TSW_ROLE_IN || arg->dtype != TSW_DTYPE_F32)
-            continue;
-        for (const char *at = arg->size.text; (at = strstr(at, "ceildiv(")) != NULL;) {
-            at += strlen("ceildiv(");
-            size_t length = strlen(dim);
-            if (strncmp(at, dim, length) != 0)
-                continue;
-            const char *rest = at + length;
-            rest += strspn(rest, " ,");
-            if (isdigit((unsigned char)*rest))
-                return strtol(rest, NULL, 10);
-        }
-    }
-    return 0;
 }
 
 void tsw_rule_fp8_block(tsw_lint_ctx_t *c)

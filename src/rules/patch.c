@@ -141,6 +141,70 @@ static bool row_text(const char *text, const tsw_config_row_t *row, const char *
     return true;
 }
 
+/* Whether the arch can have the value. */
+static bool keeps_value(const tsw_pack_t *pack, size_t knob, int64_t value, tsw_arch_t arch)
+{
+    const tsw_arch_traits_t *traits = tsw_arch_traits(arch);
+    return strcmp(pack->knobs[knob].name, "num_ctas") != 0 || traits == NULL ||
+           value <= traits->max_cluster;
+}
+
+/* "TILE_M: [64, 128]" without what the arch lacks; false: nothing is left. */
+static bool put_values(const tsw_pack_t *pack, const tsw_config_row_t *row, size_t knob,
+                       tsw_arch_t arch, tsw_buf_t *out)
+{
+    size_t kept = 0;
+    tsw_buf_t values = TSW_BUF_INIT;
+    for (size_t i = 0; i < row->count[knob]; i++) {
+        if (keeps_value(pack, knob, row->values[knob][i], arch))
+            tsw_buf_printf(&values, "%s%lld", kept++ > 0 ? ", " : "",
+                           (long long)row->values[knob][i]);
+    }
+    tsw_buf_printf(out, kept > 1 ? "%s: [%s]" : "%s: %s", pack->knobs[knob].name,
+                   tsw_buf_text(&values));
+    tsw_buf_fini(&values);
+    return kept > 0;
+}
+
+static bool is_whole(const tsw_pack_t *pack, const tsw_config_row_t *row, tsw_arch_t arch)
+{
+    bool whole = true;
+    for (size_t k = 0; k < pack->knob_count; k++) {
+        for (size_t i = 0; i < row->count[k]; i++)
+            whole = whole && keeps_value(pack, k, row->values[k][i], arch);
+    }
+    return whole;
+}
+
+/* A row of the default list for one arch: as it is written, or without the values of num_ctas that
+ * the arch cannot have; nothing when none is left. */
+static tsw_status_t copy_row(const tsw_pack_t *pack, const tsw_config_row_t *row, tsw_arch_t arch,
+                             size_t indent, tsw_buf_t *out, tsw_err_t *err)
+{
+    const char *text = text_of(pack);
+    const char *start = NULL;
+    size_t size = 0;
+    tsw_buf_t copy = TSW_BUF_INIT;
+    if (!row_text(text, row, &start, &size))
+        return not_block(row->place, err);
+    bool kept = true;
+    if (is_whole(pack, row, arch)) {
+        tsw_buf_append(&copy, start, size);
+    } else {
+        const char *tail = (const char *)memchr(start, '}', size);
+        for (size_t k = 0; k < pack->knob_count; k++) {
+            tsw_buf_append_text(&copy, k == 0 ? "{" : ", ");
+            kept = put_values(pack, row, k, arch, &copy) && kept;
+        }
+        tsw_buf_append(&copy, tail, size - (size_t)(tail - start));
+    }
+    if (kept)
+        put_row(out, indent, tsw_buf_text(&copy), line_end(text));
+    tsw_status_t status = tsw_buf_ok(&copy) ? TSW_OK : tsw_err_nomem(err);
+    tsw_buf_fini(&copy);
+    return status;
+}
+
 tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *row,
                            const char *why, tsw_buf_t *out, tsw_err_t *err)
 {
@@ -165,10 +229,9 @@ tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *
     tsw_buf_append(out, text, (size_t)(line - text));
     put_head(out, indent, arch, "the default list, and coverage", line_end(text));
     for (size_t i = 0; i < list->row_count; i++) {
-        if (!row_text(text, &list->rows[i], &start, &size))
-            return not_block(list->rows[i].place, err);
-        put_indent(out, indent + 4);
-        tsw_buf_printf(out, "- %.*s%s", (int)size, start, line_end(text));
+        tsw_status_t status = copy_row(pack, &list->rows[i], arch, indent + 4, out, err);
+        if (status != TSW_OK)
+            return status;
     }
     put_indent(out, indent + 4);
     tsw_buf_printf(out, "- %s # %s%s", row, why, line_end(text));

@@ -13,7 +13,8 @@ tsw_status_t tsw_patch_replace(const tsw_pack_t *pack, tsw_arch_t arch, const ch
                                tsw_err_t *err);
 
 /* Appends the text with one more row for the arch. An arch that a default list serves gets a list
- * of its own: the default's rows and this one. why: a comment behind the row. */
+ * of its own: the default's rows, without num_ctas that it cannot have, and this one. why: a
+ * comment behind the row. */
 tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *row,
                            const char *why, tsw_buf_t *out, tsw_err_t *err);
 

@@ -5,15 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define TAIL                                                                                       \
-    "tolerances:\n"                                                                                \
-    "  f16: {atol: 0.1, rtol: 0.01}\n"                                                             \
-    "reference:\n"                                                                                 \
-    "  source: r.cu\n"                                                                             \
-    "  entry: r\n"                                                                                 \
-    "  grid: [M, 1, 1]\n"                                                                          \
-    "  block: [32, 1, 1]\n"
-
 const rules_base_t rules_matmul = {
     "name: t\n"
     "template: T3\n"
@@ -41,7 +32,7 @@ const rules_base_t rules_matmul = {
     "    source: tests\n"
     "    configs:\n"
     "      - {TILE_M: [64, 128], TILE_N: [64, 128], TILE_K: 64, occupancy: [1, 2], num_ctas: 1}\n"
-    "      - {TILE_M: 256, TILE_N: 128, TILE_K: 64, occupancy: 1, num_ctas: 2}\n" TAIL,
+    "      - {TILE_M: 256, TILE_N: 128, TILE_K: 64, occupancy: 1, num_ctas: 2}\n" TSW_RULES_TAIL,
     "__tile_global__ [[cutile: hint(0, occupancy = OCCUPANCY, num_ctas = NUM_CTAS)]] void t(const "
     "DTYPE* __restrict__ A, DTYPE* __restrict__ C) {}\n",
 };
@@ -68,7 +59,7 @@ const rules_base_t rules_rows = {
     "  default:\n"
     "    source: tests\n"
     "    configs:\n"
-    "      - {occupancy: [1, 2, 4, 8]}\n" TAIL,
+    "      - {occupancy: [1, 2, 4, 8]}\n" TSW_RULES_TAIL,
     "__tile_global__ [[cutile: hint(0, occupancy = OCCUPANCY)]] void t(const DTYPE* X, DTYPE* Y) "
     "{} // no NUM_CTAS\n",
 };
@@ -94,7 +85,7 @@ const rules_base_t rules_rope = {
     "  default:\n"
     "    source: tests\n"
     "    configs:\n"
-    "      - {occupancy: [1, 2, 4, 8]}\n" TAIL,
+    "      - {occupancy: [1, 2, 4, 8]}\n" TSW_RULES_TAIL,
     "__tile_global__ [[cutile: hint(0, occupancy = OCCUPANCY)]] void t(const DTYPE* X, DTYPE* Y, "
     "const float* __restrict__ T) {}\n",
 };
@@ -163,7 +154,8 @@ const rules_base_t rules_dual = {
     "  default:\n"
     "    source: tests\n"
     "    configs:\n"
-    "      - {TILE_M: [64, 128], TILE_N: [64, 128], occupancy: [1, 2], num_ctas: [1, 2]}\n" TAIL,
+    "      - {TILE_M: [64, 128], TILE_N: [64, 128], occupancy: [1, 2], num_ctas: [1, "
+    "2]}\n" TSW_RULES_TAIL,
     "__tile_global__ [[cutile: hint(0, occupancy = OCCUPANCY, num_ctas = NUM_CTAS)]] void t() {}\n",
 };
 

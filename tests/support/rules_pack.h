@@ -4,6 +4,16 @@
 
 #include "pack/pack.h"
 
+/* Where matmul, rows, rope and dual end, behind their lists. */
+#define TSW_RULES_TAIL                                                                             \
+    "tolerances:\n"                                                                                \
+    "  f16: {atol: 0.1, rtol: 0.01}\n"                                                             \
+    "reference:\n"                                                                                 \
+    "  source: r.cu\n"                                                                             \
+    "  entry: r\n"                                                                                 \
+    "  grid: [M, 1, 1]\n"                                                                          \
+    "  block: [32, 1, 1]\n"
+
 typedef struct {
     const char *yaml, *source;
 } rules_base_t;

@@ -3,6 +3,7 @@
 
 #include "base/file.h"
 #include "base/mem.h"
+#include "rules/widen.h"
 #include "rules_pack.h"
 
 #include <setjmp.h>
@@ -106,6 +107,22 @@ static void test_clean_packs_have_no_finding(void **state)
     }
 }
 
+/* Rows that are proposed mend what they are for, and break no other rule. */
+static void check_widened(const tsw_pack_t *pack, const char *rule)
+{
+    tsw_pack_t *wider = NULL;
+    size_t left = 0;
+    assert_int_equal(tsw_widen(pack, &wider, &left, NULL), TSW_OK);
+    tsw_lint_t lint = lint_of(wider);
+    assert_int_equal(lint.open, left);
+    for (size_t k = 0; k < lint.count; k++) {
+        assert_string_equal(lint.findings[k].rule, rule);
+        assert_null(lint.findings[k].row);
+    }
+    tsw_lint_fini(&lint);
+    tsw_pack_free(wider);
+}
+
 static void check_case(size_t i)
 {
     tsw_pack_t *pack = rules_pack_new(cases[i].base, cases[i].old, cases[i].new_text);
@@ -121,6 +138,7 @@ static void check_case(size_t i)
         assert_string_equal(finding->place.file, "kernel.yaml");
         assert_true(finding->place.line > 0);
     }
+    check_widened(pack, cases[i].rule);
     tsw_lint_fini(&lint);
     tsw_pack_free(pack);
 }

@@ -1,0 +1,13 @@
+/* What a pack's lists lack, added to them. */
+#ifndef TSW_RULES_WIDEN_H
+#define TSW_RULES_WIDEN_H
+
+#include "rules/lint.h"
+
+/* The pack with the rows in it that its findings propose; no row brings a finding of its own.
+ * *left_p: findings that stay open, since no row can mend them. TSW_ERR_UNSUPPORTED: the lists are
+ * not written in block style. The caller frees the pack. */
+tsw_status_t tsw_widen(const tsw_pack_t *pack, tsw_pack_t **wider_p, size_t *left_p,
+                       tsw_err_t *err);
+
+#endif
