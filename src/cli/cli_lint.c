@@ -83,7 +83,7 @@ static tsw_status_t print_patch(const char *word, const tsw_pack_t *pack, tsw_er
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_buf_t name = TSW_BUF_INIT;
     size_t left = 0;
-    tsw_status_t status = tsw_widen(pack, &wider, &left, err);
+    tsw_status_t status = tsw_widen(pack, NULL, 0, &wider, &left, err);
     put_file_name(word, pack, &name);
     if (status == TSW_OK) {
         const tsw_fileset_item_t *after = tsw_fileset_find(&wider->files, "kernel.yaml");

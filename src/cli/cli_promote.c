@@ -6,6 +6,7 @@
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "rules/patch.h"
+#include "rules/widen.h"
 #include "space/space.h"
 
 #include <math.h>
@@ -163,25 +164,34 @@ static tsw_status_t find_group(const tsw_reduction_t *reduction, const char *nam
     return TSW_OK;
 }
 
+static const char *yaml_of(const tsw_pack_t *pack)
+{
+    return (const char *)tsw_fileset_find(&pack->files, "kernel.yaml")->bytes;
+}
+
 static tsw_status_t write_patch(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,
                                 const tsw_cli_verdicts_t *verdicts, size_t index, tsw_buf_t *out,
                                 tsw_err_t *err)
 {
     const tsw_group_t *group = &reduction->groups[index];
     const tsw_pack_t *pack = verdicts->items[index].pack;
-    tsw_buf_t after = TSW_BUF_INIT;
+    tsw_buf_t best = TSW_BUF_INIT;
+    tsw_pack_t *after = NULL;
+    size_t left = 0;
     char name[96];
     if (pack == NULL)
         return tsw_err_set(err, TSW_ERR_NOT_FOUND,
                            "the files of pack %s, as they were measured, are neither in the run "
                            "nor among the shipped ones",
                            group->pack);
-    const tsw_fileset_item_t *before = tsw_fileset_find(&pack->files, "kernel.yaml");
     snprintf(name, sizeof(name), "%s/kernel.yaml", group->pack);
-    tsw_status_t status = patch_group(dataset, reduction, group, pack, &after, err);
+    tsw_status_t status = patch_group(dataset, reduction, group, pack, &best, err);
+    if (status == TSW_OK) /* the best need not cover the dimensions, a list has to */
+        status = tsw_widen(pack, tsw_buf_text(&best), group->arch, &after, &left, err);
     if (status == TSW_OK)
-        status = tsw_patch_diff((const char *)before->bytes, tsw_buf_text(&after), name, out, err);
-    tsw_buf_fini(&after);
+        status = tsw_patch_diff(yaml_of(pack), yaml_of(after), name, out, err);
+    tsw_buf_fini(&best);
+    tsw_pack_free(after);
     return status;
 }
 
@@ -240,8 +250,9 @@ int tsw_cli_promote(int argc, char **argv)
         .command = "promote",
         .usage = "RUN|SWEEP.h5 PACK",
         .summary = "A patch of kernel.yaml that puts the best 8 configs of a probe, or of "
-                   "research, in place of the list of its architecture. It changes nothing else; "
-                   "what is released comes from a normal run of the new list.",
+                   "research, in place of the list of its architecture, and the rows that the "
+                   "lint wants beside them. It changes nothing else; what is released comes from a "
+                   "normal run of the new list.",
         .notes = "Apply it in the folder of the packs: patch -p1 -d kernels < FILE",
         .options = options,
         .option_count = sizeof(options) / sizeof(options[0]),

@@ -24,11 +24,12 @@ static tsw_status_t with_text(const tsw_pack_t *pack, const char *text, tsw_pack
     return status;
 }
 
-/* The first finding with a row; NULL: none. */
-static const tsw_finding_t *find_row(const tsw_lint_t *lint)
+/* The first finding with a row, for any arch where arch is 0; NULL: none. */
+static const tsw_finding_t *find_row(const tsw_lint_t *lint, tsw_arch_t arch)
 {
     for (size_t i = 0; i < lint->count; i++) {
-        if (lint->findings[i].row != NULL && lint->findings[i].reason == NULL)
+        const tsw_finding_t *finding = &lint->findings[i];
+        if (finding->row != NULL && finding->reason == NULL && (arch == 0 || finding->arch == arch))
             return &lint->findings[i];
     }
     return NULL;
@@ -53,17 +54,19 @@ static tsw_status_t add_row(tsw_pack_t **pack_p, const tsw_finding_t *finding, t
 }
 
 /* Each row removes a finding, so that this ends. */
-tsw_status_t tsw_widen(const tsw_pack_t *pack, tsw_pack_t **wider_p, size_t *left_p, tsw_err_t *err)
+tsw_status_t tsw_widen(const tsw_pack_t *pack, const char *text, tsw_arch_t arch,
+                       tsw_pack_t **wider_p, size_t *left_p, tsw_err_t *err)
 {
-    const tsw_fileset_item_t *text = tsw_fileset_find(&pack->files, "kernel.yaml");
+    const tsw_fileset_item_t *own = tsw_fileset_find(&pack->files, "kernel.yaml");
     tsw_pack_t *wider = NULL;
     size_t left = 0;
-    tsw_status_t status = with_text(pack, (const char *)text->bytes, &wider, err);
+    tsw_status_t status =
+        with_text(pack, text != NULL ? text : (const char *)own->bytes, &wider, err);
     bool more = status == TSW_OK;
     for (int i = 0; more && i < ROWS_MAX; i++) {
         tsw_lint_t lint = {0};
         status = tsw_lint_pack(wider, &lint, err);
-        const tsw_finding_t *finding = status == TSW_OK ? find_row(&lint) : NULL;
+        const tsw_finding_t *finding = status == TSW_OK ? find_row(&lint, arch) : NULL;
         if (finding != NULL)
             status = add_row(&wider, finding, err);
         more = finding != NULL && status == TSW_OK;

@@ -112,7 +112,7 @@ static void check_widened(const tsw_pack_t *pack, const char *rule)
 {
     tsw_pack_t *wider = NULL;
     size_t left = 0;
-    assert_int_equal(tsw_widen(pack, &wider, &left, NULL), TSW_OK);
+    assert_int_equal(tsw_widen(pack, NULL, 0, &wider, &left, NULL), TSW_OK);
     tsw_lint_t lint = lint_of(wider);
     assert_int_equal(lint.open, left);
     for (size_t k = 0; k < lint.count; k++) {

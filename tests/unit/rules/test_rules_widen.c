@@ -69,7 +69,7 @@ static tsw_pack_t *widen(const tsw_pack_t *pack, size_t *left_p)
 {
     tsw_pack_t *wider = NULL;
     tsw_err_t err = TSW_ERR_INIT;
-    if (tsw_widen(pack, &wider, left_p, &err) != TSW_OK)
+    if (tsw_widen(pack, NULL, 0, &wider, left_p, &err) != TSW_OK)
         fail_msg("%s", err.text);
     return wider;
 }
@@ -142,6 +142,30 @@ static void test_what_no_row_can_mend_stays(void **state)
     }
 }
 
+/* As a promoted list is: in other words than the pack's, and for its arch alone. */
+static void test_one_arch_is_widened_alone(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack = rules_pack_new(&rules_rows, NULL, NULL);
+    tsw_pack_t *bent = rules_pack_new(
+        &rules_rows,
+        "  default:\n    source: tests\n    configs:\n      - {occupancy: [1, 2, 4, 8]}",
+        "  sm_90:\n    source: best\n    configs:\n      - {occupancy: [4, 8]}\n"
+        "  default:\n    source: tests\n    configs:\n      - {occupancy: [1, 2, 4]}");
+    tsw_pack_t *wider = NULL;
+    size_t left = 0;
+    assert_int_equal(tsw_widen(pack, text_of(bent), 90, &wider, &left, NULL), TSW_OK);
+    assert_int_equal(left, 1);
+    assert_non_null(strstr(text_of(wider), "      - {occupancy: [4, 8]}\n"
+                                           "      - {occupancy: 1} # coverage: four_occupancies\n"
+                                           "      - {occupancy: 2} # coverage: four_occupancies\n"
+                                           "  default:\n    source: tests\n"
+                                           "    configs:\n      - {occupancy: [1, 2, 4]}\n"));
+    tsw_pack_free(wider);
+    tsw_pack_free(bent);
+    tsw_pack_free(pack);
+}
+
 static void test_allocation_when_one_fails_leaks_nothing(void **state)
 {
     (void)state;
@@ -150,7 +174,7 @@ static void test_allocation_when_one_fails_leaks_nothing(void **state)
         tsw_pack_t *wider = NULL;
         size_t left = 0;
         tsw_mem_fail_at(n);
-        tsw_status_t status = tsw_widen(pack, &wider, &left, NULL);
+        tsw_status_t status = tsw_widen(pack, NULL, 0, &wider, &left, NULL);
         tsw_mem_fail_at(0);
         assert_true(status == TSW_OK || status == TSW_ERR_NOMEM);
         tsw_pack_free(wider);
@@ -164,6 +188,7 @@ int main(void)
         cmocka_unit_test(test_widened_packs_have_no_finding),
         cmocka_unit_test(test_rows_for_an_arch_without_clusters_lose_theirs),
         cmocka_unit_test(test_what_no_row_can_mend_stays),
+        cmocka_unit_test(test_one_arch_is_widened_alone),
         cmocka_unit_test(test_allocation_when_one_fails_leaks_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
