@@ -263,11 +263,10 @@ static void print_unstable(const tsw_group_t *group, tsw_buf_t *out)
     size_t count = 0;
     for (size_t i = 0; i < group->cell_count; i++) {
         const tsw_config_result_t *config = tsw_cli_chosen(group, i);
-        if (config == NULL || config->record->unstable == 0 || count++ >= UNSTABLE_MAX)
+        if (config == NULL || config->unstable == 0 || count++ >= UNSTABLE_MAX)
             continue;
         tsw_buf_printf(out, "  unstable: %s %s (%s)\n", group->cells[i]->cell->shape,
-                       group->cells[i]->cell->variant,
-                       tsw_unstable_format(config->record->unstable, text));
+                       group->cells[i]->cell->variant, tsw_unstable_format(config->unstable, text));
     }
     if (count > UNSTABLE_MAX)
         tsw_buf_printf(out, "  unstable: %zu more\n", count - UNSTABLE_MAX);

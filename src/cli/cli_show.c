@@ -137,7 +137,7 @@ static void add_detail(tsw_grid_t *grid, const tsw_cell_summary_t *cell,
     const tsw_config_result_t *other = same_code(cell, config);
     char unstable[TSW_UNSTABLE_TEXT_SIZE];
     tsw_buf_t text = TSW_BUF_INIT;
-    tsw_unstable_format(config->record->unstable, unstable);
+    tsw_unstable_format(config->unstable, unstable);
     tsw_grid_text(grid, unstable);
     tsw_grid_number(grid, 1e3 * config->joules);
     tsw_grid_number(grid, 1e3 * config->joules_low);

@@ -4,9 +4,19 @@
 #include "base/mem.h"
 #include "cli/cli_choice.h"
 #include "pack/job.h"
+#include "record/stability.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* As reports have it: millijoules. NaN: not tried. */
+static void fill_energy(const tsw_config_result_t *config, tsw_table_row_t *row)
+{
+    row->energy_mj = 1e3 * config->joules;
+    row->energy_low_mj = 1e3 * config->joules_low;
+    row->energy_high_mj = 1e3 * config->joules_high;
+    row->power_w = config->watts;
+}
 
 static tsw_status_t fill_row(const tsw_group_t *group, size_t index,
                              const tsw_config_result_t *config, tsw_table_row_t *row,
@@ -24,7 +34,12 @@ static tsw_status_t fill_row(const tsw_group_t *group, size_t index,
     row->speedup = config->vs_baseline.n > 0 ? tsw_cli_speedup(config) : 0;
     row->regret = group->choice_regret[index];
     row->tie_count = cell->tie_count;
-    return TSW_OK;
+    fill_energy(config, row);
+    if (config->unstable != 0) {
+        char text[TSW_UNSTABLE_TEXT_SIZE];
+        row->unstable = tsw_strdup(tsw_unstable_format(config->unstable, text));
+    }
+    return config->unstable == 0 || row->unstable != NULL ? TSW_OK : tsw_err_nomem(err);
 }
 
 static tsw_status_t fill_pack(const tsw_group_t *group, const tsw_cli_verdict_t *verdict,
@@ -100,10 +115,14 @@ static tsw_status_t fill_head(const tsw_dataset_t *dataset, const tsw_reduction_
     table->device = tsw_buf_ok(&devices) ? tsw_strdup(tsw_buf_text(&devices)) : NULL;
     table->clocks = copy_or_empty(meta->clocks);
     table->cache_mode = tsw_strdup(cache_mode == TSW_CACHE_HOT ? "hot" : "cold");
+    table->objective = tsw_strdup(meta->objective != NULL && meta->objective[0] != '\0'
+                                      ? meta->objective
+                                      : tsw_objective_name(TSW_OBJECTIVE_MEDIAN));
     table->digest = reduction->digest;
     tsw_buf_fini(&devices);
     if (table->mode == NULL || table->purpose == NULL || table->toolchain == NULL ||
-        table->device == NULL || table->clocks == NULL || table->cache_mode == NULL)
+        table->device == NULL || table->clocks == NULL || table->cache_mode == NULL ||
+        table->objective == NULL)
         return tsw_err_nomem(err);
     return TSW_OK;
 }

@@ -47,6 +47,8 @@ typedef struct {
     tsw_paired_t vs_best;     /* log(this / winner) */
     tsw_paired_t vs_baseline; /* log(this / baseline) */
     double regret;            /* against the winner; 0 inside the tie set; infinite: unusable */
+    uint8_t unstable; /* why its times may not stand still: record/stability.h; an alias has the
+                         mark of the record that it names */
     bool in_tie_set;
     const tsw_record_t *record; /* borrowed */
 } tsw_config_result_t;

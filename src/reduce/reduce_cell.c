@@ -265,6 +265,7 @@ static void copy_target(cell_work_t *w, size_t index)
     tsw_config_result_t *result = &w->summary->configs[index];
     const tsw_config_result_t *from = &w->summary->configs[target];
     result->usable = true;
+    result->unstable = from->unstable;
     result->is_estimate = from->is_estimate;
     result->joules = from->joules;
     result->joules_low = from->joules_low;
@@ -288,6 +289,7 @@ static tsw_status_t time_all(cell_work_t *w, tsw_err_t *err)
         result->record = &cell->records[i];
         result->outcome = cell->records[i].outcome;
         result->detail = cell->records[i].detail;
+        result->unstable = cell->records[i].unstable;
         result->is_alias = result->outcome == TSW_OUTCOME_ALIAS;
         result->regret = INFINITY;
         result->joules = result->joules_low = result->joules_high = result->watts = NAN;

@@ -70,6 +70,7 @@ static void pack_fini(tsw_table_pack_t *pack)
     for (size_t i = 0; i < pack->row_count; i++) {
         tsw_free(pack->rows[i].variant);
         tsw_free(pack->rows[i].shape);
+        tsw_free(pack->rows[i].unstable);
     }
     tsw_free(pack->configs);
     tsw_free(pack->rows);
@@ -89,6 +90,7 @@ void tsw_table_fini(tsw_table_t *table)
     tsw_free(table->device);
     tsw_free(table->clocks);
     tsw_free(table->cache_mode);
+    tsw_free(table->objective);
     *table = (tsw_table_t){0};
 }
 

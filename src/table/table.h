@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define TSW_TABLE_SCHEMA 2
+#define TSW_TABLE_SCHEMA 3
 
 typedef struct {
     char *variant;
@@ -20,6 +20,10 @@ typedef struct {
     double speedup;               /* over the baseline */
     double regret;                /* of this choice against the cell's winner */
     uint32_t tie_count;           /* configs not told apart from the winner */
+    char *unstable; /* why its times may not stand still, "clock+drift"; NULL: nothing is known */
+    /* Millijoules per launch, with interval, and the power meanwhile, under objective energy. NaN,
+     * null in JSON: another objective, or not tried by energy; the interval also for one block. */
+    double energy_mj, energy_low_mj, energy_high_mj, power_w;
 } tsw_table_row_t;
 
 typedef struct {
@@ -48,6 +52,7 @@ typedef struct {
     char *device; /* name */
     char *clocks;
     char *cache_mode;
+    char *objective;  /* "median", ..: what the best config has least of */
     tsw_key_t digest; /* of the record set */
     tsw_table_pack_t *packs;
     size_t pack_count;
@@ -70,8 +75,8 @@ tsw_status_t tsw_table_read(const void *bytes, size_t size, tsw_table_t *table_p
 /* TSW_OK when the table may be used for real: measured, not simulated or replayed, purpose
  * release. Else TSW_ERR_UNSUPPORTED with the reason. */
 tsw_status_t tsw_table_usable(const tsw_table_t *table, tsw_err_t *err);
-/* Consistency: at most 8 configs, all different, indices and intervals in range, order as
- * tsw_table_sort makes it: a line of text per fault. */
+/* Consistency: at most 8 configs, all different, indices and intervals in range, energies where the
+ * objective has them, order as tsw_table_sort makes it: a line of text per fault. */
 void tsw_table_check(const tsw_table_t *table, tsw_buf_t *report, size_t *faults_p);
 
 #endif

@@ -1,6 +1,6 @@
 #include "table/table.h"
 
-#include "table/table_fields.h"
+#include "record/stability.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -12,6 +12,7 @@ enum { CONFIGS_MAX = 8, FAULT_MAX = 512 };
 typedef struct {
     tsw_buf_t *report;
     size_t faults;
+    const tsw_table_t *table;
     const tsw_table_pack_t *pack; /* being checked, or NULL */
 } check_t;
 
@@ -52,6 +53,41 @@ static void report_order(check_t *c, int order, const char *name, const char *mo
         fault(c, "%s %s: %s", name, more, order == 0 ? "there twice" : "out of order");
 }
 
+/* unit: behind the numbers, such as " ns". */
+static void check_interval(check_t *c, const tsw_table_row_t *row, const char *what, double low,
+                           double value, double high, const char *unit)
+{
+    if (isnan(low) != isnan(high))
+        fault(c, "%s %s: half an interval of the %s", row->variant, row->shape, what);
+    else if (!isnan(low) && !(low <= value && value <= high))
+        fault(c, "%s %s: %s %g%s outside its interval %g .. %g", row->variant, row->shape, what,
+              value, unit, low, high);
+}
+
+static void check_energy(check_t *c, const tsw_table_row_t *row)
+{
+    const double energy = row->energy_mj;
+    const bool has_none = isnan(energy);
+    if (!has_none && strcmp(c->table->objective, "energy") != 0)
+        fault(c, "%s %s: an energy, though the objective is %s", row->variant, row->shape,
+              c->table->objective);
+    if (!has_none && !(energy > 0.0 && row->power_w > 0.0))
+        fault(c, "%s %s: energy %g mJ, power %g W", row->variant, row->shape, energy, row->power_w);
+    if (has_none && (!isnan(row->energy_low_mj) || !isnan(row->power_w)))
+        fault(c, "%s %s: an interval or power without an energy", row->variant, row->shape);
+    check_interval(c, row, "energy", row->energy_low_mj, energy, row->energy_high_mj, " mJ");
+}
+
+static bool is_mark(const char *text)
+{
+    char known[TSW_UNSTABLE_TEXT_SIZE];
+    for (unsigned mask = 1; mask <= UINT8_MAX; mask++) {
+        if (strcmp(text, tsw_unstable_format((uint8_t)mask, known)) == 0)
+            return text[0] != '\0';
+    }
+    return false;
+}
+
 static void check_row(check_t *c, size_t index)
 {
     const tsw_table_row_t *row = &c->pack->rows[index];
@@ -61,12 +97,10 @@ static void check_row(check_t *c, size_t index)
         fault(c, "%s %s: config %u of %zu", v, s, row->config, c->pack->config_count);
     if (!(row->time_ns > 0.0))
         fault(c, "%s %s: time %g ns", v, s, row->time_ns);
-    if (isnan(row->ci_low_ns) != isnan(row->ci_high_ns))
-        fault(c, "%s %s: half an interval", v, s);
-    else if (!isnan(row->ci_low_ns) &&
-             !(row->ci_low_ns <= row->time_ns && row->time_ns <= row->ci_high_ns))
-        fault(c, "%s %s: time %g ns outside its interval %g .. %g", v, s, row->time_ns,
-              row->ci_low_ns, row->ci_high_ns);
+    check_interval(c, row, "time", row->ci_low_ns, row->time_ns, row->ci_high_ns, " ns");
+    check_energy(c, row);
+    if (row->unstable != NULL && !is_mark(row->unstable))
+        fault(c, "%s %s: unstable by %s, which is not known", v, s, row->unstable);
     if (!(row->regret >= 0.0))
         fault(c, "%s %s: regret %g", v, s, row->regret);
     if (!(row->speedup >= 0.0))
@@ -87,6 +121,16 @@ static void check_regret(check_t *c, const char *of, double mean, double worst)
         fault(c, "regret of %s: mean %g, worst %g", of, mean, worst);
 }
 
+static bool is_objective(const char *name)
+{
+    static const char *const names[] = {"median", "mean", "p90", "p99", "energy"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void check_top(check_t *c, const tsw_table_t *table)
 {
     const char *const mode = table->mode;
@@ -98,6 +142,8 @@ static void check_top(check_t *c, const tsw_table_t *table)
     if (strcmp(purpose, "release") != 0 && strcmp(purpose, "probe") != 0 &&
         strcmp(purpose, "research") != 0)
         fault(c, "purpose %s is none of release, probe, research", purpose);
+    if (!is_objective(table->objective))
+        fault(c, "objective %s is none of median, mean, p90, p99, energy", table->objective);
 }
 
 static void check_order(check_t *c, const tsw_table_t *table, size_t index)
@@ -113,7 +159,7 @@ static void check_order(check_t *c, const tsw_table_t *table, size_t index)
 
 void tsw_table_check(const tsw_table_t *table, tsw_buf_t *report, size_t *faults_p)
 {
-    check_t c = {.report = report};
+    check_t c = {.report = report, .table = table};
     check_top(&c, table);
     for (size_t i = 0; i < table->pack_count; i++) {
         c.pack = &table->packs[i];

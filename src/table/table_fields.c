@@ -12,6 +12,7 @@ static const tsw_table_field_t top_fields[] = {
     {"device", TSW_FIELD_TEXT, offsetof(tsw_table_t, device)},
     {"clocks", TSW_FIELD_TEXT, offsetof(tsw_table_t, clocks)},
     {"cache_mode", TSW_FIELD_TEXT, offsetof(tsw_table_t, cache_mode)},
+    {"objective", TSW_FIELD_TEXT, offsetof(tsw_table_t, objective)},
     {"digest", TSW_FIELD_KEY, offsetof(tsw_table_t, digest)},
 };
 
@@ -42,6 +43,11 @@ static const tsw_table_field_t row_fields[] = {
     {"speedup", TSW_FIELD_REAL, offsetof(tsw_table_row_t, speedup)},
     {"regret", TSW_FIELD_REAL, offsetof(tsw_table_row_t, regret)},
     {"ties", TSW_FIELD_U32, offsetof(tsw_table_row_t, tie_count)},
+    {"unstable", TSW_FIELD_TEXT_OR_NULL, offsetof(tsw_table_row_t, unstable)},
+    {"energy_mj", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_row_t, energy_mj)},
+    {"energy_low_mj", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_row_t, energy_low_mj)},
+    {"energy_high_mj", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_row_t, energy_high_mj)},
+    {"power_w", TSW_FIELD_REAL_OR_NONE, offsetof(tsw_table_row_t, power_w)},
 };
 
 const tsw_table_object_t tsw_table_object_top = {

@@ -257,7 +257,8 @@ static tsw_status_t check_version(reader_t *r, json_t *top)
         return refuse(r, "this object lacks the whole number", "schema");
     if (json_integer_value(schema) != TSW_TABLE_SCHEMA)
         return tsw_err_set(r->err, TSW_ERR_VERSION,
-                           "table schema %lld is not known, this tool reads schema %d",
+                           "table schema %lld is not known, this tool reads schema %d; "
+                           "'tilesweep reduce' makes a table of a run anew",
                            (long long)json_integer_value(schema), TSW_TABLE_SCHEMA);
     return TSW_OK;
 }

@@ -223,6 +223,7 @@ static void test_cell_alias_has_the_values_of_its_target(void **state)
     tsw_cell_result_t *cell = new_cell(&dataset);
     sample_dataset_record(cell, "T=0", TSW_OUTCOME_ALIAS)->alias_of = 1;
     sample_dataset_timed(cell, "T=1", 1000000);
+    cell->records[1].unstable = 4;
     sample_dataset_record(cell, "T=2", TSW_OUTCOME_ALIAS)->alias_of = 3;
     sample_dataset_record(cell, "T=3", TSW_OUTCOME_COMPILE_FAILED);
     sample_dataset_record(cell, "T=4", TSW_OUTCOME_ALIAS)->alias_of = 4;
@@ -233,6 +234,7 @@ static void test_cell_alias_has_the_values_of_its_target(void **state)
     assert_true(s->configs[0].usable && s->configs[0].is_alias);
     assert_true(s->configs[0].time_ns.median == s->configs[1].time_ns.median);
     assert_true(s->configs[0].in_tie_set);
+    assert_int_equal(s->configs[0].unstable, 4);
     assert_near(s->speedup, 1.0, 0.0);
     for (int i = 2; i <= 5; i++)
         assert_false(s->configs[i].usable);

@@ -18,6 +18,9 @@ static char cuda[] = "cuda";
 static char sim[] = "sim";
 static char release[] = "release";
 static char probe[] = "probe";
+static char median[] = "median";
+static char energy[] = "energy";
+static char marks[] = "clock+drift";
 
 typedef struct {
     char *configs[9];
@@ -38,14 +41,16 @@ static void fill(sample_t *s)
                                    .time_ns = 10,
                                    .ci_low_ns = 9,
                                    .ci_high_ns = 11,
-                                   .speedup = 1.2};
-    s->rows[1] = (tsw_table_row_t){.variant = f16,
-                                   .shape = m1024,
-                                   .config = 0,
-                                   .time_ns = 20,
-                                   .ci_low_ns = 20,
-                                   .ci_high_ns = 20,
-                                   .speedup = 1.0};
+                                   .speedup = 1.2,
+                                   .energy_mj = NAN,
+                                   .energy_low_mj = NAN,
+                                   .energy_high_mj = NAN,
+                                   .power_w = NAN};
+    s->rows[1] = s->rows[0];
+    s->rows[1].shape = m1024;
+    s->rows[1].config = 0;
+    s->rows[1].time_ns = s->rows[1].ci_low_ns = s->rows[1].ci_high_ns = 20;
+    s->rows[1].speedup = 1.0;
     s->packs[0] = (tsw_table_pack_t){.name = name,
                                      .configs = s->configs,
                                      .config_count = 2,
@@ -61,6 +66,7 @@ static void fill(sample_t *s)
                              .arch = 90,
                              .mode = cuda,
                              .purpose = release,
+                             .objective = median,
                              .packs = s->packs,
                              .pack_count = 1};
 }
@@ -130,6 +136,36 @@ static void test_check_names_each_fault(void **state)
     check_faults(&s, 1, "mode matmul");
 }
 
+static void test_check_of_marks_and_energies(void **state)
+{
+    (void)state;
+    sample_t s;
+    fill(&s);
+    s.rows[0].unstable = marks;
+    check_faults(&s, 0, "");
+    s.rows[0].unstable = name;
+    check_faults(&s, 1, "dtype=f16 M=512 N=8: unstable by matmul, which is not known");
+    fill(&s);
+    s.rows[0].energy_mj = 2;
+    s.rows[0].power_w = 400;
+    check_faults(&s, 1, "an energy, though the objective is median");
+    s.table.objective = energy;
+    check_faults(&s, 0, "");
+    s.rows[0].energy_low_mj = 1;
+    check_faults(&s, 1, "half an interval of the energy");
+    s.rows[0].energy_high_mj = 1.5;
+    check_faults(&s, 1, "energy 2 mJ outside its interval 1 .. 1.5");
+    s.rows[0].energy_high_mj = 2;
+    check_faults(&s, 0, "");
+    s.rows[0].power_w = NAN;
+    check_faults(&s, 1, "energy 2 mJ, power nan W");
+    s.rows[0].energy_mj = NAN;
+    check_faults(&s, 2, "an interval or power without an energy");
+    fill(&s);
+    s.table.objective = name;
+    check_faults(&s, 1, "objective matmul is none of");
+}
+
 static void test_usable_takes_measured_release_tables_only(void **state)
 {
     (void)state;
@@ -169,6 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check_of_a_good_table_finds_nothing),
         cmocka_unit_test(test_check_names_each_fault),
+        cmocka_unit_test(test_check_of_marks_and_energies),
         cmocka_unit_test(test_usable_takes_measured_release_tables_only),
         cmocka_unit_test(test_sort_orders_numbers_by_value),
     };

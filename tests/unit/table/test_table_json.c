@@ -12,7 +12,7 @@
 static const char full_text[] =
     "{\n"
     "  \"format\": \"tilesweep-table\",\n"
-    "  \"schema\": 2,\n"
+    "  \"schema\": 3,\n"
     "  \"arch\": \"sm_90\",\n"
     "  \"mode\": \"cuda\",\n"
     "  \"purpose\": \"release\",\n"
@@ -20,6 +20,7 @@ static const char full_text[] =
     "  \"device\": \"NVIDIA \\\"H200\\\"\",\n"
     "  \"clocks\": \"free\",\n"
     "  \"cache_mode\": \"cold\",\n"
+    "  \"objective\": \"energy\",\n"
     "  \"digest\": \"00000000000000010000000000000002\",\n"
     "  \"packs\": [\n"
     "    {\n"
@@ -42,10 +43,12 @@ static const char full_text[] =
     "      \"choices\": [\n"
     "        {\"variant\": \"dtype=f16\", \"shape\": \"M=512\", \"config\": 0, "
     "\"time_ns\": 1234.5, \"ci_low_ns\": 1230.0, \"ci_high_ns\": 1240.25, \"speedup\": 1.0, "
-    "\"regret\": 0.0, \"ties\": 2},\n"
+    "\"regret\": 0.0, \"ties\": 2, \"unstable\": null, \"energy_mj\": 1.25, "
+    "\"energy_low_mj\": 1.2, \"energy_high_mj\": 1.5, \"power_w\": 512.5},\n"
     "        {\"variant\": \"dtype=f16\", \"shape\": \"M=1024\", \"config\": 1, "
     "\"time_ns\": 2000.0, \"ci_low_ns\": null, \"ci_high_ns\": null, \"speedup\": 1.5, "
-    "\"regret\": 0.01, \"ties\": 0}\n"
+    "\"regret\": 0.01, \"ties\": 0, \"unstable\": \"clock+drift\", \"energy_mj\": null, "
+    "\"energy_low_mj\": null, \"energy_high_mj\": null, \"power_w\": null}\n"
     "      ]\n"
     "    },\n"
     "    {\n"
@@ -128,27 +131,27 @@ static void test_read_names_the_place_of_a_fault(void **state)
     check_refused("\"clocks\"", "\"clock\"", TSW_ERR_INPUT,
                   "9:3: unknown key \"clock\"; did you mean \"clocks\"?");
     check_refused("\"speedup\": 1.5", "\"zzzzzzzz\": 1.5", TSW_ERR_INPUT,
-                  "32:124: unknown key \"zzzzzzzz\"");
-    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "32:53: a whole number");
-    check_refused("\"config\": 1,", "\"config\": 4294967296,", TSW_ERR_INPUT, "32:");
+                  "33:124: unknown key \"zzzzzzzz\"");
+    check_refused("\"config\": 1,", "\"config\": -1,", TSW_ERR_INPUT, "33:53: a whole number");
+    check_refused("\"config\": 1,", "\"config\": 4294967296,", TSW_ERR_INPUT, "33:");
     check_refused("\"sm_90\"", "\"sm90\"", TSW_ERR_INPUT, "4:3: an arch");
     check_refused("\"cuda\"", "1", TSW_ERR_INPUT, "5:3: a string");
-    check_refused("\"TILE_M=64 occupancy=1\"", "null", TSW_ERR_INPUT, "28:9: a string");
-    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "31:65: a number");
-    check_refused("\"choices\": []", "\"choices\": {}", TSW_ERR_INPUT, "49:7: an array");
+    check_refused("\"TILE_M=64 occupancy=1\"", "null", TSW_ERR_INPUT, "29:9: a string");
+    check_refused("1234.5", "\"fast\"", TSW_ERR_INPUT, "32:65: a number");
+    check_refused("\"choices\": []", "\"choices\": {}", TSW_ERR_INPUT, "50:7: an array");
     check_refused("      \"variant\": null,\n", "", TSW_ERR_INPUT,
-                  "13:5: this object lacks the key \"variant\"");
-    check_refused("0000000000000002", "000000000000000g", TSW_ERR_INPUT, "11:3: 32 hexadecimal");
+                  "14:5: this object lacks the key \"variant\"");
+    check_refused("0000000000000002", "000000000000000g", TSW_ERR_INPUT, "12:3: 32 hexadecimal");
 }
 
 static void test_read_refuses_what_is_no_table(void **state)
 {
     (void)state;
-    check_refused("\"schema\": 2", "\"schema\": 1", TSW_ERR_VERSION, "schema 1");
+    check_refused("\"schema\": 3", "\"schema\": 2", TSW_ERR_VERSION, "schema 2");
     check_refused("tilesweep-table", "other", TSW_ERR_INPUT, "tilesweep-table");
     check_refused("\"clocks\"", "\"mode\"", TSW_ERR_INPUT, "duplicate");
-    check_refused("1234.5", "NaN", TSW_ERR_INPUT, "31:");
-    check_refused("1234.5", "Infinity", TSW_ERR_INPUT, "31:");
+    check_refused("1234.5", "NaN", TSW_ERR_INPUT, "32:");
+    check_refused("1234.5", "Infinity", TSW_ERR_INPUT, "32:");
     check_refused("{\n  \"format\"", "[\n  \"format\"", TSW_ERR_INPUT, "not JSON");
     tsw_table_t table = {0};
     tsw_err_t err = TSW_ERR_INIT;
