@@ -130,9 +130,10 @@ static bool find_knob(const char *text, const char *name, const char **value_p, 
 }
 
 /* The words given first, then the baseline's value of every knob that they leave out. */
-static tsw_status_t read_config(const tsw_pack_t *pack, const char *text, tsw_config_t *config_p,
-                                tsw_err_t *err)
+static tsw_status_t read_config(const tsw_pack_t *pack, tsw_arch_t arch, const char *text,
+                                tsw_config_t *config_p, tsw_err_t *err)
 {
+    const int64_t *baseline = tsw_pack_baseline(pack, arch);
     tsw_buf_t full = TSW_BUF_INIT;
     const char *value = NULL;
     size_t length = 0;
@@ -140,7 +141,7 @@ static tsw_status_t read_config(const tsw_pack_t *pack, const char *text, tsw_co
     for (size_t i = 0; i < pack->knob_count; i++)
         if (text == NULL || !find_knob(text, pack->knobs[i].name, &value, &length))
             tsw_buf_printf(&full, "%s%s=%lld", full.size > 0 ? " " : "", pack->knobs[i].name,
-                           (long long)pack->baseline[i]);
+                           (long long)baseline[i]);
     tsw_status_t status = tsw_buf_ok(&full)
                               ? tsw_config_parse(pack, tsw_buf_text(&full), config_p, err)
                               : tsw_err_nomem(err);
@@ -177,11 +178,11 @@ static void print_job(const tsw_one_cell_t *cell, const assignment_t *assignment
 /* ---- the pack ---- */
 
 /* With tuning switched off there is the baseline and nothing else. */
-static tsw_status_t check_allowed(const tsw_pack_t *pack, const tsw_config_t *config,
-                                  tsw_err_t *err)
+static tsw_status_t check_allowed(const tsw_pack_t *pack, tsw_arch_t arch,
+                                  const tsw_config_t *config, tsw_err_t *err)
 {
     const char *off = tsw_cli_autotune_off();
-    if (off == NULL || tsw_key_equal(config->key, tsw_config_baseline(pack).key))
+    if (off == NULL || tsw_key_equal(config->key, tsw_config_baseline(pack, arch).key))
         return TSW_OK;
     return tsw_err_set(err, TSW_ERR_ARG,
                        "--config: %s is set, which leaves the fixed config of pack %s alone", off,
@@ -240,11 +241,11 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
     if (status == TSW_OK)
         status = read_words(cell, &assignment, err);
     if (status == TSW_OK)
-        status = read_config(pack, cell->config, &config, err);
-    if (status == TSW_OK)
-        status = check_allowed(pack, &config, err);
-    if (status == TSW_OK)
         status = tsw_once_arch(cell->device, &arch, err);
+    if (status == TSW_OK)
+        status = read_config(pack, arch, cell->config, &config, err);
+    if (status == TSW_OK)
+        status = check_allowed(pack, arch, &config, err);
     if (status == TSW_OK) {
         tsw_config_format(pack, &config, config_text);
         print_job(cell, &assignment, arch, &config, pack->name, &job);
@@ -252,7 +253,7 @@ static tsw_status_t prepare(const tsw_one_cell_t *cell, tsw_fileset_t *snapshot,
                      ? tsw_once_snapshot(tsw_buf_text(&job), &files, pack->name, snapshot, err)
                      : tsw_err_nomem(err);
     }
-    if (status == TSW_OK && !tsw_key_equal(config.key, tsw_config_baseline(pack).key))
+    if (status == TSW_OK && !tsw_key_equal(config.key, tsw_config_baseline(pack, arch).key))
         status = check_possible(tsw_buf_text(&job), &files, pack, tsw_buf_text(config_text), err);
     tsw_buf_fini(&job);
     tsw_pack_free(pack);

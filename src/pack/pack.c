@@ -154,6 +154,12 @@ const tsw_config_list_t *tsw_pack_list(const tsw_pack_t *pack, tsw_arch_t arch)
     return found;
 }
 
+const int64_t *tsw_pack_baseline(const tsw_pack_t *pack, tsw_arch_t arch)
+{
+    const tsw_config_list_t *list = tsw_pack_list(pack, arch);
+    return list != NULL && list->has_baseline ? list->baseline : pack->baseline;
+}
+
 tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch)
 {
     if (!tsw_arch_has_dtype(arch, cell))

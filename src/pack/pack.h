@@ -90,6 +90,8 @@ typedef struct {
     char *source;    /* where the list comes from */
     tsw_config_row_t *rows;
     size_t row_count;
+    bool has_baseline; /* its archs have another fixed config than the pack's */
+    int64_t baseline[TSW_KNOB_MAX];
     tsw_place_t place; /* of its key */
 } tsw_config_list_t;
 
@@ -178,6 +180,8 @@ int tsw_pack_knob_index(const tsw_pack_t *pack, const char *name); /* -1: none *
 const tsw_tolerance_t *tsw_pack_tolerance(const tsw_pack_t *pack, tsw_dtype_t dtype);
 /* The list of the arch, or the default one, or NULL. */
 const tsw_config_list_t *tsw_pack_list(const tsw_pack_t *pack, tsw_arch_t arch);
+/* Values of the knobs in the fixed config of the arch: of its list, else of the pack. */
+const int64_t *tsw_pack_baseline(const tsw_pack_t *pack, tsw_arch_t arch);
 /* The first dtype that the arch lacks: the cell's or that of an argument; TSW_DTYPE_OF_CELL: none.
  */
 tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch);

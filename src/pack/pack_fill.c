@@ -426,17 +426,17 @@ static tsw_status_t fill_knobs(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err
     return status;
 }
 
-static tsw_status_t fill_baseline(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
+static tsw_status_t read_baseline(const tsw_pack_t *pack, const tsw_node_t *baseline,
+                                  int64_t *values, tsw_err_t *err)
 {
-    const tsw_node_t *baseline = tsw_view_node(view, "baseline");
     for (size_t i = 0; i < baseline->count; i++) {
         size_t k = 0;
         tsw_status_t status = tsw_knob_find(pack, baseline->keys[i], &k, err);
         if (status != TSW_OK)
             return status;
-        bool valid = tsw_node_i64(baseline->items[i], &pack->baseline[k]);
+        bool valid = tsw_node_i64(baseline->items[i], &values[k]);
         TSW_ASSERT(valid);
-        int64_t value = pack->baseline[k];
+        int64_t value = values[k];
         if (pack->knobs[k].is_tile && (value < 1 || (value & (value - 1)) != 0))
             return tsw_place_err(err, TSW_ERR_INPUT, baseline->items[i]->place,
                                  "%s is %lld, wanted a power of two", pack->knobs[k].name,
@@ -451,6 +451,11 @@ static tsw_status_t fill_baseline(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *
                                  pack->knobs[k].name);
     }
     return TSW_OK;
+}
+
+static tsw_status_t fill_baseline(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
+{
+    return read_baseline(pack, tsw_view_node(view, "baseline"), pack->baseline, err);
 }
 
 static tsw_status_t fill_lists(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
@@ -474,6 +479,9 @@ static tsw_status_t fill_lists(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err
         if (status == TSW_OK)
             status = tsw_rows_read(pack, tsw_view_node(item, "configs"), &list->rows,
                                    &list->row_count, err);
+        list->has_baseline = tsw_view_has(item, "baseline");
+        if (status == TSW_OK && list->has_baseline)
+            status = read_baseline(pack, tsw_view_node(item, "baseline"), list->baseline, err);
         if (status != TSW_OK)
             return status;
     }

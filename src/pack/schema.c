@@ -193,6 +193,7 @@ static const tsw_type_t list_key_type = {
     .kind = TSW_TYPE_WORD, .label = "one of", .words = list_key_words};
 static const tsw_field_t list_fields[] = {
     {"source", &text_type, true, NULL, "where these configs come from, in words"},
+    {"baseline", &baseline_type, false, "the pack's", "the fixed config of the archs of this list"},
     {"configs", &rows_type, true, NULL, "the configs"},
 };
 static const tsw_map_t list_map = {.title = "list of configs", FIELDS(list_fields)};

@@ -25,7 +25,7 @@ typedef struct {
     tsw_variant_t id;
     size_t entry;          /* of the job: the first that asks for it */
     tsw_key_t key;         /* of the pack's bytes, dtype, flags, static dims */
-    tsw_config_t *configs; /* union over archs, [0] is the baseline */
+    tsw_config_t *configs; /* union over archs, [0] is the baseline of the first */
     size_t config_count;
     uint32_t *config_builds;  /* build id per config; UINT32_MAX: no live cell needs it */
     uint32_t reference_build; /* UINT32_MAX: no live cell */
@@ -39,9 +39,8 @@ typedef struct {
     uint32_t arch_index; /* in job->archs */
     int64_t dims[TSW_DIM_MAX];
     double weight;
-    tsw_key_t key; /* of the variant, arch, dims and configs */
-    uint32_t *
-        configs; /* NULL when skipped; indices in the variant's configs, [0] == 0 is the baseline */
+    tsw_key_t key;     /* of the variant, arch, dims and configs */
+    uint32_t *configs; /* indices in the variant's; [0] is the baseline. NULL when skipped */
     uint32_t *order; /* of building and verifying: the indices of configs, the baseline first, then
                         those that are expected to compile longest */
     size_t config_count;

@@ -74,7 +74,8 @@ static void variant_fini(tsw_plan_variant_t *variant)
     tsw_free(variant->config_builds);
 }
 
-/* The union of the spaces' configs in order of appearance, so with the baseline first. */
+/* The union of the spaces' configs in order of appearance, so with the first arch's baseline first.
+ */
 static tsw_status_t unite(tsw_plan_variant_t *variant, tsw_plan_map_t *map, size_t arch_count,
                           tsw_err_t *err)
 {

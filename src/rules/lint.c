@@ -231,7 +231,7 @@ void tsw_lint_fix(tsw_lint_ctx_t *c, const char *format, ...)
 /* A list that is full gets no more: something else has to go. */
 static bool is_full(const tsw_lint_ctx_t *c, const tsw_config_t *config)
 {
-    tsw_key_t baseline = tsw_config_baseline(c->pack).key;
+    tsw_key_t baseline = tsw_config_baseline(c->pack, c->arch).key;
     return c->space != NULL && c->space->count >= TSW_SPACE_MAX_RELEASE &&
            !tsw_key_equal(config->key, baseline);
 }
@@ -262,7 +262,7 @@ static tsw_config_t with_value(const tsw_lint_ctx_t *c, const tsw_config_t *conf
 
 void tsw_lint_row(tsw_lint_ctx_t *c, size_t knob, int64_t value)
 {
-    tsw_config_t baseline = tsw_config_baseline(c->pack);
+    tsw_config_t baseline = tsw_config_baseline(c->pack, c->arch);
     tsw_config_t config = with_value(c, &baseline, knob, value);
     tsw_lint_config(c, &config);
 }

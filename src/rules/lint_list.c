@@ -75,10 +75,11 @@ void tsw_rule_baseline_listed(tsw_lint_ctx_t *c)
         return;
     tsw_lint_find(c, c->list->place, "the list lacks the baseline");
     tsw_lint_fix(c, "add its row: the fixed config is measured beside all others");
+    const int64_t *baseline = tsw_pack_baseline(c->pack, c->arch);
     int knob = tsw_pack_knob_index(c->pack, "num_ctas");
-    bool fits = knob < 0 || c->pack->baseline[knob] == 1 || tsw_lint_arch_has_clusters(c->arch);
+    bool fits = knob < 0 || baseline[knob] == 1 || tsw_lint_arch_has_clusters(c->arch);
     if (c->pack->knob_count > 0 && fits)
-        tsw_lint_row(c, 0, c->pack->baseline[0]);
+        tsw_lint_row(c, 0, baseline[0]);
 }
 
 /* The filters pass the baseline over, so it is asked here. */
@@ -89,9 +90,10 @@ void tsw_rule_baseline_legal(tsw_lint_ctx_t *c)
     const char *broken = NULL;
     if (c->list == NULL)
         return;
-    if (knob >= 0 && pack->baseline[knob] > 1 && !tsw_lint_arch_has_clusters(c->arch))
+    if (knob >= 0 && tsw_pack_baseline(pack, c->arch)[knob] > 1 &&
+        !tsw_lint_arch_has_clusters(c->arch))
         broken = "cluster";
-    tsw_config_t baseline = tsw_config_baseline(pack);
+    tsw_config_t baseline = tsw_config_baseline(pack, c->arch);
     if (!tsw_lint_ok(c, tsw_variant_bind(c->variant, NULL, &baseline,
                                          tsw_space_nominal_sms(c->arch), c->eval, c->err)))
         return;
@@ -108,7 +110,7 @@ void tsw_rule_baseline_legal(tsw_lint_ctx_t *c)
     if (broken == NULL)
         return;
     tsw_lint_find(c, pack->baseline_place, "the baseline does not pass the filter %s", broken);
-    tsw_lint_fix(c, "take a baseline that runs on every arch");
+    tsw_lint_fix(c, "take one that runs on every arch, or give this list a baseline of its own");
 }
 
 /* The block of a scale: n of "ceildiv(DIM, n)" in the size of an f32 input; 0: there is none. */
@@ -135,7 +137,7 @@ static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
 /* The next power of two beside the baseline's, within the range of the kind. */
 static int64_t another_value(const tsw_lint_ctx_t *c, size_t knob)
 {
-    int64_t now = c->pack->baseline[knob];
+    int64_t now = tsw_pack_baseline(c->pack, c->arch)[knob];
     if (!c->pack->knobs[knob].is_hint)
         return now > 32 ? now / 2 : now * 2;
     const tsw_occupancy_range_t *range = tsw_kind_occupancies(c->pack);

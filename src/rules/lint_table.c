@@ -25,7 +25,7 @@ void tsw_rule_baseline_first(tsw_lint_ctx_t *c)
 {
     if (c->pack == NULL)
         return;
-    tsw_config_t baseline = tsw_config_baseline(c->pack);
+    tsw_config_t baseline = tsw_config_baseline(c->pack, c->arch);
     tsw_buf_t text = TSW_BUF_INIT;
     tsw_config_format(c->pack, &baseline, &text);
     if (!tsw_buf_ok(&text))

@@ -36,7 +36,7 @@ const char *tsw_verdict_name(tsw_verdict_t verdict)
 static int64_t smallest_of(const tsw_pack_t *pack, tsw_arch_t arch, size_t knob)
 {
     const tsw_config_list_t *list = tsw_pack_list(pack, arch);
-    int64_t smallest = pack->baseline[knob];
+    int64_t smallest = tsw_pack_baseline(pack, arch)[knob];
     for (size_t r = 0; list != NULL && r < list->row_count; r++) {
         for (size_t i = 0; i < list->rows[r].count[knob]; i++) {
             if (list->rows[r].values[knob][i] < smallest)
@@ -113,7 +113,7 @@ static void ask_asymmetric_tiles(tsw_lint_ctx_t *c, const char *shape)
             length < SKINNY * tsw_lint_value_in(shape, c->pack->dims[dim]) ||
             has_longer(c->list, (size_t)along, k))
             continue;
-        int64_t value = 2 * c->pack->baseline[k];
+        int64_t value = 2 * tsw_pack_baseline(c->pack, c->arch)[k];
         tsw_lint_find(c, c->list->place, "no config has a larger %s than %s, for shapes such as %s",
                       c->pack->knobs[along].name, c->pack->knobs[k].name, shape);
         tsw_lint_fix(c, "add %s %lld", c->pack->knobs[along].name, (long long)value);

@@ -108,7 +108,7 @@ static tsw_status_t add_space(tsw_search_run_t *search, const tsw_cell_t *cell, 
     if (space->tried == NULL || space->cells == NULL || space->views == NULL ||
         space->valid == NULL || space->scores == NULL)
         return tsw_err_nomem(err);
-    space->tried[0] = true; /* the baseline is in every generation */
+    space->tried[cell->configs[0]] = true; /* the baseline is in every generation */
     space->built = 1;
     return make_grid(&whole->variants[cell->variant], &space->grid, err);
 }

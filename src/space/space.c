@@ -87,7 +87,7 @@ static tsw_status_t check_row(const maker_t *m, const tsw_config_row_t *row, siz
 static tsw_status_t put_baseline_first(maker_t *m)
 {
     tsw_space_t *space = m->space;
-    tsw_config_t baseline = tsw_config_baseline(m->pack);
+    tsw_config_t baseline = tsw_config_baseline(m->pack, m->arch);
     size_t at = 0;
     while (at < space->count && !tsw_key_equal(space->configs[at].key, baseline.key))
         at++;

@@ -92,7 +92,7 @@ void tsw_config_format(const tsw_pack_t *pack, const tsw_config_t *config, tsw_b
 /* Reads it back, keys in any order, all present; sets the key. TSW_ERR_ARG names the word. */
 tsw_status_t tsw_config_parse(const tsw_pack_t *pack, const char *text, tsw_config_t *config_p,
                               tsw_err_t *err);
-tsw_config_t tsw_config_baseline(const tsw_pack_t *pack);
+tsw_config_t tsw_config_baseline(const tsw_pack_t *pack, tsw_arch_t arch);
 void tsw_config_set_key(const tsw_pack_t *pack, tsw_config_t *config);
 
 /* "dtype=f16 causal=1 D=128": dtype, flags, static dims. */

@@ -29,10 +29,11 @@ void tsw_config_set_key(const tsw_pack_t *pack, tsw_config_t *config)
     config->key = link.before;
 }
 
-tsw_config_t tsw_config_baseline(const tsw_pack_t *pack)
+tsw_config_t tsw_config_baseline(const tsw_pack_t *pack, tsw_arch_t arch)
 {
     tsw_config_t config = {0};
-    memcpy(config.values, pack->baseline, pack->knob_count * sizeof(config.values[0]));
+    memcpy(config.values, tsw_pack_baseline(pack, arch),
+           pack->knob_count * sizeof(config.values[0]));
     tsw_config_set_key(pack, &config);
     return config;
 }

@@ -190,6 +190,9 @@ static void test_bad_packs_say_what_and_where(void **state)
         /* configs */
         {"baseline: {TILE_M: 64", "baseline: {TILE_M: 96", "TILE_M is 96, wanted a power of two"},
         {"TILE_X: 16, SWAP: 0, occupancy: 2", "SWAP: 0, occupancy: 2", "baseline lacks 'TILE_X'"},
+        {"    source: ", "    baseline: {TILE_M: 64}\n    source: ", "baseline lacks 'TILE_X'"},
+        {"    source: ", "    baseline: {TILE_Q: 64}\n    source: ", "no tunable or hint 'TILE_Q'"},
+        {"    source: ", "    baseline: 3\n    source: ", "'baseline' is "},
         {"SWAP: 0, occupancy: 2", "SWAP: 0, SWOP: 1, occupancy: 2",
          "no tunable or hint 'SWOP' (did"},
         {"occupancy: 2, num_ctas: 1}", "occupancy: 33, num_ctas: 1}",

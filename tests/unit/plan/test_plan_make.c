@@ -98,6 +98,42 @@ static void test_make_builds_each_config_once_for_all_archs(void **state)
     tsw_pack_free(pack);
 }
 
+/* Each arch starts with its own, and builds nothing for that of the other. */
+static void test_make_begins_with_the_baseline_of_the_arch(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack =
+        sample_pack_new("lists:\n"
+                        "  sm_90:\n"
+                        "    source: a test\n"
+                        "    configs:\n"
+                        "      - {TILE_M: 64, TILE_N: 64, occupancy: 1, num_ctas: 1}\n"
+                        "  sm_80:\n"
+                        "    source: a test\n"
+                        "    baseline: {TILE_M: 32, TILE_N: 32, occupancy: 1, num_ctas: 1}\n"
+                        "    configs:\n"
+                        "      - {TILE_M: [64, 32], TILE_N: 32, occupancy: 1, num_ctas: 1}\n",
+                        "");
+    sample_job_t s;
+    sample_job_init(&s);
+    sample_job_entry(&s, pack);
+    sample_job_shape(&s, 256, 256, 64);
+    tsw_plan_t *plan = make_ok(&s);
+    const tsw_plan_variant_t *v = &plan->variants[0];
+    static const int64_t first[] = {128, 32};
+    assert_int_equal(plan->cell_count, 2);
+    for (uint32_t a = 0; a < 2; a++) {
+        const tsw_cell_t *cell = &plan->cells[a];
+        uint32_t at = cell->configs[0];
+        assert_int_equal(cell->config_count, 2);
+        assert_int_equal(cell->order[0], 0);
+        assert_int_equal(v->configs[at].values[0], first[cell->arch_index]);
+        assert_int_equal(plan->builds[v->config_builds[at]].arch_mask, 1u << cell->arch_index);
+    }
+    tsw_plan_free(plan);
+    tsw_pack_free(pack);
+}
+
 static void count_build(void *user, uint32_t build)
 {
     uint32_t *counts = user;
@@ -329,6 +365,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_make_orders_cells_by_cost_within_an_arch),
         cmocka_unit_test(test_make_builds_each_config_once_for_all_archs),
+        cmocka_unit_test(test_make_begins_with_the_baseline_of_the_arch),
         cmocka_unit_test(test_make_of_a_compile_only_arch_needs_configs_alone),
         cmocka_unit_test(test_make_separates_flags_and_static_dims),
         cmocka_unit_test(test_make_drops_duplicates),

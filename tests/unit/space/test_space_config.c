@@ -32,7 +32,7 @@ static void test_parse_takes_keys_in_any_order(void **state)
     tsw_pack_t *pack = sample_pack_new(sample_pack_lists, "");
     tsw_config_t a = parse_ok(pack, "TILE_M=128 TILE_N=64 occupancy=2 num_ctas=1");
     tsw_config_t b = parse_ok(pack, "  num_ctas=1 TILE_N=64   TILE_M=128 occupancy=2 ");
-    tsw_config_t baseline = tsw_config_baseline(pack);
+    tsw_config_t baseline = tsw_config_baseline(pack, 90);
     assert_true(tsw_key_equal(a.key, b.key));
     assert_true(tsw_key_equal(a.key, baseline.key));
     check_text(pack, &b, "TILE_M=128 TILE_N=64 occupancy=2 num_ctas=1");
@@ -43,7 +43,7 @@ static void test_key_changes_with_every_value(void **state)
 {
     (void)state;
     tsw_pack_t *pack = sample_pack_new(sample_pack_lists, "");
-    const tsw_config_t base = tsw_config_baseline(pack);
+    const tsw_config_t base = tsw_config_baseline(pack, 90);
     for (size_t k = 0; k < pack->knob_count; k++) {
         tsw_config_t other = base;
         other.values[k]++;

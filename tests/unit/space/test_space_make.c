@@ -171,6 +171,36 @@ static void test_make_keeps_the_baseline_through_every_filter(void **state)
     bench_free(&b);
 }
 
+static void test_make_takes_the_baseline_of_the_list(void **state)
+{
+    (void)state;
+    bench_t b = bench_new("lists:\n"
+                          "  sm_80:\n"
+                          "    source: a test\n"
+                          "    baseline: {TILE_M: 32, TILE_N: 64, occupancy: 4, num_ctas: 1}\n"
+                          "    configs:\n"
+                          "      - {TILE_M: [64, 32], TILE_N: 64, occupancy: 4, num_ctas: 1}\n"
+                          "  default:\n"
+                          "    source: a test\n"
+                          "    configs:\n"
+                          "      - {TILE_M: 64, TILE_N: 64, occupancy: 1, num_ctas: 1}\n",
+                          "");
+    tsw_space_t space = make_ok(&b, 80, TSW_PURPOSE_RELEASE, NULL);
+    assert_int_equal(space.count, 2);
+    assert_true(space.baseline_listed);
+    check_values(&space.configs[0], 32, 64, 4, 1);
+    check_values(&space.configs[1], 64, 64, 4, 1);
+    tsw_space_fini(&space);
+    space = make_ok(&b, 80, TSW_PURPOSE_FIXED, NULL);
+    assert_int_equal(space.count, 1);
+    check_values(&space.configs[0], 32, 64, 4, 1);
+    tsw_space_fini(&space);
+    space = make_ok(&b, 90, TSW_PURPOSE_FIXED, NULL);
+    check_values(&space.configs[0], 128, 64, 2, 1);
+    tsw_space_fini(&space);
+    bench_free(&b);
+}
+
 static void test_make_limits_by_purpose(void **state)
 {
     (void)state;
@@ -469,6 +499,7 @@ int main(void)
         cmocka_unit_test(test_make_moves_the_baseline_to_the_front),
         cmocka_unit_test(test_make_filters_in_order_and_counts),
         cmocka_unit_test(test_make_keeps_the_baseline_through_every_filter),
+        cmocka_unit_test(test_make_takes_the_baseline_of_the_list),
         cmocka_unit_test(test_make_limits_by_purpose),
         cmocka_unit_test(test_make_limits_probes_to_100),
         cmocka_unit_test(test_make_wants_probes_directed),

@@ -140,7 +140,7 @@ static void test_bind_sets_all_and_nothing_else(void **state)
     static char dim[] = "M";
     static char static_dim[] = "D";
     tsw_expr_t all = {.text = text};
-    tsw_config_t config = tsw_config_baseline(b.pack);
+    tsw_config_t config = tsw_config_baseline(b.pack, 90);
     int64_t value = 0;
     b.variant.flags[0] = 1;
     assert_int_equal(tsw_variant_bind(&b.variant, dims, &config, 1000, b.eval, NULL), TSW_OK);
