@@ -4,9 +4,13 @@
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "plan/plan.h"
+#include "rules/lint.h"
 
 #include <stdio.h>
 #include <string.h>
+
+/* More for one kernel and one shape is a defect of its list. */
+#define SLOW_NS 300e9
 
 typedef struct {
     const char *archs;
@@ -80,6 +84,37 @@ static tsw_status_t replace_archs(tsw_job_t *job, const char *list, tsw_err_t *e
     return status;
 }
 
+static size_t count_empty(const tsw_plan_t *plan)
+{
+    size_t count = 0;
+    for (size_t v = 0; v < plan->variant_count; v++)
+        for (size_t a = 0; a < plan->job->arch_count; a++)
+            count += tsw_space_only_baseline(&plan->variants[v].spaces[a]);
+    return count;
+}
+
+/* Cells that take longer than a kernel should. Research may. */
+static size_t count_slow(const tsw_plan_t *plan)
+{
+    size_t count = 0;
+    for (size_t i = 0; plan->job->purpose != TSW_PURPOSE_RESEARCH && i < plan->cell_count; i++)
+        count += tsw_plan_cell_alone_ns(plan, &plan->cells[i]) > SLOW_NS;
+    return count;
+}
+
+/* Where docs/rules.md goes on. */
+static void print_hints(const tsw_plan_t *plan)
+{
+    const size_t empty = count_empty(plan), slow = count_slow(plan);
+    if (empty > 0)
+        printf("\n%zu space%s of the baseline alone: %s\n", empty, empty == 1 ? "" : "s",
+               tsw_entry_anchor(TSW_ENTRY_EMPTY_SPACE));
+    if (slow > 0)
+        printf("\n%zu cell%s of more than five minutes, alone, on one core and without a cache: "
+               "%s\n",
+               slow, slow == 1 ? "" : "s", tsw_entry_anchor(TSW_ENTRY_SLOW_TUNING));
+}
+
 static tsw_status_t print_plan(const tsw_words_t *words, void *user, int *exit_p, tsw_err_t *err)
 {
     const plan_args_t *args = user;
@@ -104,6 +139,8 @@ static tsw_status_t print_plan(const tsw_words_t *words, void *user, int *exit_p
             status = tsw_err_nomem(err);
         else
             fputs(tsw_buf_text(&out), stdout);
+        if (status == TSW_OK && !args->json)
+            print_hints(plan);
     }
     tsw_buf_fini(&out);
     tsw_plan_free(plan);

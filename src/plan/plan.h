@@ -116,6 +116,10 @@ tsw_status_t tsw_plan_keep_part(tsw_plan_t *plan, tsw_plan_part_t part, tsw_err_
  * plan->cell_count entries. */
 void tsw_plan_resume(const tsw_plan_t *plan, const tsw_dataset_t *dataset, bool *done);
 
+/* What a live cell would take were it the only one: its builds on one core without a cache, then
+ * its device time. A searched one builds what its job allows. In ns; 0: it is skipped. */
+double tsw_plan_cell_alone_ns(const tsw_plan_t *plan, const tsw_cell_t *cell);
+
 /* The plan for people (`plan`) and for files (plan.json); appended. */
 void tsw_plan_print(const tsw_plan_t *plan, tsw_buf_t *out);
 void tsw_plan_json(const tsw_plan_t *plan, tsw_buf_t *out);

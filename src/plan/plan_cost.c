@@ -88,3 +88,12 @@ double tsw_plan_cost_build_ns(const tsw_build_t *build)
     return build->kind == TSW_BUILD_CONFIG ? COMPILE_NS + archs * COMPILE_ARCH_NS
                                            : archs * COMPILE_NS;
 }
+
+double tsw_plan_cell_alone_ns(const tsw_plan_t *plan, const tsw_cell_t *cell)
+{
+    double configs = (double)cell->config_count;
+    if (cell->skip_reason != NULL || cell->config_count == 0)
+        return 0.0;
+    double built = cell->is_searched ? fmin(configs, plan->job->search.builds) : configs;
+    return built * (COMPILE_NS + COMPILE_ARCH_NS) + cell->cost_ns * built / configs;
+}

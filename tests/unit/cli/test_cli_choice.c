@@ -115,8 +115,32 @@ static void test_print_when_nothing_usable_then_names_why(void **state)
     assert_has(tsw_buf_text(&out), "demo on sm_90, dtype=f16 M=9: nothing usable");
     assert_has(tsw_buf_text(&out), "1 x compile_failed, first: no such type");
     assert_has(tsw_buf_text(&out), "1 x wrong_result\n");
+    assert_has(tsw_buf_text(&out), "what it often is: docs/rules.md#results-are-corrupt");
     tsw_buf_fini(&out);
     fixture_free(&f);
+}
+
+/* Only where all builds are known: those from a cache took nothing. */
+static void test_print_when_chosen_configs_are_slow_to_tune_then_says_so(void **state)
+{
+    (void)state;
+    for (int known = 1; known <= 2; known++) {
+        fixture_t f = fixture_new();
+        tsw_buf_t out = TSW_BUF_INIT;
+        for (size_t c = 0; c < f.dataset.cell_count; c++) {
+            tsw_cell_result_t *cell = &f.dataset.cells[c];
+            for (int i = 0; cell->arch == 90 && strcmp(cell->shape, "M=8") == 0 && i < known; i++)
+                cell->records[i].build.compile_cpu_ns = 15000000000;
+        }
+        assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                         TSW_OK);
+        bool is_told =
+            strstr(tsw_buf_text(&out), "slow to tune: these alone took 30 s for one shape, more "
+                                       "than 25 s: docs/rules.md#tuning-is-slow") != NULL;
+        assert_int_equal(is_told, known == 2);
+        tsw_buf_fini(&out);
+        fixture_free(&f);
+    }
 }
 
 static void test_tables_when_made_then_one_per_arch_and_consistent(void **state)
@@ -217,6 +241,7 @@ int main(void)
         cmocka_unit_test(test_print_when_simulated_then_says_so_everywhere),
         cmocka_unit_test(test_print_and_tables_when_all_are_estimates_then_no_interval),
         cmocka_unit_test(test_print_when_nothing_usable_then_names_why),
+        cmocka_unit_test(test_print_when_chosen_configs_are_slow_to_tune_then_says_so),
         cmocka_unit_test(test_tables_when_made_then_one_per_arch_and_consistent),
         cmocka_unit_test(test_tables_when_not_for_release_then_refused),
         cmocka_unit_test(test_tables_when_written_then_read_back_equal),
