@@ -84,15 +84,25 @@ static void put_indent(tsw_buf_t *out, size_t spaces)
         tsw_buf_append_text(out, " ");
 }
 
-static void put_head(tsw_buf_t *out, size_t indent, tsw_arch_t arch, const char *source,
-                     const char *end)
+/* Of a list of the arch, with the fixed config of the one that it replaces or is taken from. */
+static void put_head(const tsw_pack_t *pack, const tsw_config_list_t *list, tsw_arch_t arch,
+                     const char *source, tsw_buf_t *out)
 {
     char name[16];
+    const char *end = line_end(text_of(pack));
+    size_t indent = (size_t)(list->place.column - 1);
     put_indent(out, indent);
     tsw_buf_printf(out, "%s:%s", tsw_arch_format(arch, name), end);
     put_indent(out, indent + 2);
     tsw_buf_printf(out, "source: \"%s\"%s", source, end);
     put_indent(out, indent + 2);
+    if (list->has_baseline) {
+        for (size_t k = 0; k < pack->knob_count; k++)
+            tsw_buf_printf(out, "%s%s: %lld", k == 0 ? "baseline: {" : ", ", pack->knobs[k].name,
+                           (long long)list->baseline[k]);
+        tsw_buf_printf(out, "}%s", end);
+        put_indent(out, indent + 2);
+    }
     tsw_buf_printf(out, "configs:%s", end);
 }
 
@@ -119,7 +129,7 @@ tsw_status_t tsw_patch_replace(const tsw_pack_t *pack, tsw_arch_t arch, const ch
     if (!is_block_key(line, list))
         return not_block(list->place, err);
     tsw_buf_append(out, text, (size_t)(line - text));
-    put_head(out, indent, arch, source, line_end(text));
+    put_head(pack, list, arch, source, out);
     for (size_t i = 0; i < row_count; i++)
         put_row(out, indent + 4, rows[i], line_end(text));
     return finish(out, list->arch == arch ? block_end(line, indent) : line, err);
@@ -227,7 +237,7 @@ tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *
         return finish(out, end, err);
     }
     tsw_buf_append(out, text, (size_t)(line - text));
-    put_head(out, indent, arch, "the default list, and coverage", line_end(text));
+    put_head(pack, list, arch, "the default list, and coverage", out);
     for (size_t i = 0; i < list->row_count; i++) {
         tsw_status_t status = copy_row(pack, &list->rows[i], arch, indent + 4, out, err);
         if (status != TSW_OK)

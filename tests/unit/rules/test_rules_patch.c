@@ -53,6 +53,19 @@ static void test_replace_when_the_arch_has_none_adds_one(void **state)
     check_replace(DEFAULT_LIST, NEW_LIST DEFAULT_LIST);
 }
 
+#define HALF_LIST                                                                                  \
+    "  default:\n    source: tests\n    baseline: {occupancy: 8}\n    configs:\n      - "          \
+    "{occupancy: "                                                                                 \
+    "[1, 8]}\n"
+
+static void test_replace_keeps_the_baseline_of_the_list(void **state)
+{
+    (void)state;
+    check_replace(HALF_LIST,
+                  "  sm_90:\n    source: \"new\"\n    baseline: {occupancy: 8}\n    "
+                  "configs:\n      - {occupancy: 4}\n      - {occupancy: 3}\n" HALF_LIST);
+}
+
 static void check_add(const char *lists, const char *wanted)
 {
     tsw_pack_t *pack = rules_pack_new(&rules_rows, DEFAULT_LIST, lists);
@@ -156,6 +169,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_replace_when_the_arch_has_a_list_replaces_it_alone),
         cmocka_unit_test(test_replace_when_the_arch_has_none_adds_one),
+        cmocka_unit_test(test_replace_keeps_the_baseline_of_the_list),
         cmocka_unit_test(test_add_appends_to_the_list_of_the_arch),
         cmocka_unit_test(test_lists_that_are_not_blocks_are_refused),
         cmocka_unit_test(test_diff_is_what_patch_reads),
