@@ -170,7 +170,8 @@ tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell
     if (cell->watch == NULL)
         tsw_watch_start(measure->watch, dev, TSW_USE_OTHER);
     int64_t num_sm = (int64_t)dev->ops->gpu(dev)->sm_count;
-    tsw_status_t status = tsw_eval_new(&measure->eval, err);
+    tsw_status_t status = cell->eval != NULL ? TSW_OK : tsw_eval_new(&measure->own_eval, err);
+    measure->eval = cell->eval != NULL ? cell->eval : measure->own_eval;
     if (status == TSW_OK)
         status = tsw_variant_bind(cell->variant, cell->dims, NULL, num_sm, measure->eval, err);
     if (status == TSW_OK)
@@ -206,7 +207,7 @@ void tsw_measure_end(tsw_measure_t *measure)
     tsw_measure_ring_free(measure);
     tsw_measure_args_free(measure);
     tsw_measure_turn(measure, use);
-    tsw_eval_free(measure->eval);
+    tsw_eval_free(measure->own_eval);
     tsw_free(measure->entries);
     tsw_free(measure);
 }

@@ -25,6 +25,7 @@ typedef struct {
     const void *const *fill_data;
     const size_t *fill_sizes;
     tsw_watch_t *watch; /* borrowed until _end; NULL: one of its own */
+    tsw_eval_t *eval;   /* the same: it knows the expressions of cells before */
 } tsw_measure_cell_t;
 
 typedef struct {

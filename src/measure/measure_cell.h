@@ -68,7 +68,7 @@ struct tsw_measure {
     tsw_device_t *dev;
     tsw_measure_cell_t cell;
     tsw_measure_sink_t sink;
-    tsw_eval_t *eval;
+    tsw_eval_t *eval, *own_eval;
     tsw_measure_arg_t *args;
     size_t arg_count;
     tsw_inspection_t *inspections; /* scratch: one per buffer of an argument */

@@ -74,7 +74,12 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
  * it is not there as a whole, or damaged, or the other side is gone. */
 bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
                       size_t *size_p);
-/* TSW_ERR_PEER: the other side is gone. */
+/* Whether tsw_channel_read would return at once, with a frame that `in` holds. */
+bool tsw_channel_has(const tsw_buf_t *in);
+/* Frames that tsw_frame_put made; emptied, also on failure. TSW_ERR_PEER: the other side is gone.
+ */
+tsw_status_t tsw_channel_send(int fd, tsw_buf_t *frames, tsw_err_t *err);
+/* One frame. */
 tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err);
 
 /* A process that outlives this one, to clean up after it: nothing kills it with us, and its channel

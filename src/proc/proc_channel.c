@@ -71,15 +71,19 @@ bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, con
     return true;
 }
 
-tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err)
+bool tsw_channel_has(const tsw_buf_t *in)
 {
-    tsw_buf_t frame = TSW_BUF_INIT;
-    tsw_frame_put(&frame, type, body);
-    tsw_status_t status = TSW_OK;
-    if (!tsw_buf_ok(&frame) || !tsw_buf_ok(body))
-        status = tsw_err_nomem(err);
-    for (size_t at = 0; status == TSW_OK && at < frame.size;) {
-        ssize_t count = send(fd, frame.data + at, frame.size - at, MSG_NOSIGNAL);
+    uint32_t type = 0;
+    const uint8_t *body = NULL;
+    size_t at = 0, size = 0;
+    return find_frame(in, &at, &type, &body, &size);
+}
+
+tsw_status_t tsw_channel_send(int fd, tsw_buf_t *frames, tsw_err_t *err)
+{
+    tsw_status_t status = tsw_buf_ok(frames) ? TSW_OK : tsw_err_nomem(err);
+    for (size_t at = 0; status == TSW_OK && at < frames->size;) {
+        ssize_t count = send(fd, frames->data + at, frames->size - at, MSG_NOSIGNAL);
         if (count >= 0)
             at += (size_t)count;
         else if (errno == EPIPE || errno == ECONNRESET)
@@ -87,6 +91,15 @@ tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw
         else if (errno != EINTR)
             status = tsw_err_set_vendor(err, TSW_ERR_IO, errno, "channel: %s", strerror(errno));
     }
+    tsw_buf_clear(frames);
+    return status;
+}
+
+tsw_status_t tsw_channel_write(int fd, uint32_t type, const tsw_buf_t *body, tsw_err_t *err)
+{
+    tsw_buf_t frame = TSW_BUF_INIT;
+    tsw_frame_put(&frame, type, body);
+    tsw_status_t status = tsw_channel_send(fd, &frame, err);
     tsw_buf_fini(&frame);
     return status;
 }

@@ -6,6 +6,7 @@
 #include "wire/child_msg.h"
 #include "worker/worker.h"
 #include "worker/worker_ahead.h"
+#include "worker/worker_post.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -15,18 +16,18 @@ _Static_assert(TSW_MSG_DIM_MAX == TSW_DIM_MAX, "dims of a cell");
 _Static_assert(TSW_MSG_FLAG_MAX == TSW_FLAG_MAX, "flags of a variant");
 _Static_assert(TSW_MSG_KNOB_MAX == TSW_KNOB_MAX, "knobs of a config");
 
-#define EXIT_LOST 1
-
 typedef struct {
     int fd;
     tsw_buf_t in, body, out;
+    tsw_post_t post;
     tsw_ahead_t ahead;
     bool is_heir; /* of a worker that died in the cell in hand: does nothing ahead */
     tsw_job_t *job;
     tsw_device_t *dev;
     uint32_t locked_mhz; /* its SM clock is; 0: free */
     bool check_timer;
-    tsw_buf_t tool;         /* the cubin of its own kernels */
+    tsw_buf_t tool; /* the cubin of its own kernels */
+    tsw_eval_t *eval;
     const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
     size_t *fill_sizes;
     /* The cell in hand; measure NULL: none, or it could not begin. */
@@ -37,15 +38,10 @@ typedef struct {
     size_t recorded_count, recorded_capacity;
 } worker_t;
 
-/* Without its rank there is nothing left to do. */
+/* Once it matters that the rank hears it: tsw_post_send. */
 static void say(worker_t *worker, uint32_t type)
 {
-    tsw_err_t err = TSW_ERR_INIT;
-    if (tsw_channel_write(worker->fd, type, &worker->out, &err) != TSW_OK) {
-        tsw_log(TSW_LOG_ERROR, "%s", err.text);
-        _exit(EXIT_LOST);
-    }
-    tsw_buf_clear(&worker->out);
+    tsw_post_put(&worker->post, type, &worker->out);
 }
 
 static void say_failed(worker_t *worker, uint32_t type, tsw_status_t status, const char *text)
@@ -68,7 +64,8 @@ static _Noreturn void give_up(worker_t *worker, tsw_status_t status, const char 
         }
     }
     say_failed(worker, TSW_CHILD_FAILED, status, text);
-    _exit(EXIT_LOST);
+    tsw_post_send(&worker->post);
+    _exit(TSW_POST_EXIT_LOST);
 }
 
 /* ---- what measure tells ---- */
@@ -90,6 +87,8 @@ static void tell_busy(void *user, int32_t index)
     worker_t *worker = user;
     tsw_put_i64(&worker->out, index);
     say(worker, TSW_CHILD_BUSY);
+    if (index != TSW_MEASURE_BUSY_NONE) /* it may be the end of us */
+        tsw_post_send(&worker->post);
 }
 
 static void tell_round(void *user, const tsw_round_t *round, const uint32_t *indices,
@@ -102,6 +101,7 @@ static void tell_round(void *user, const tsw_round_t *round, const uint32_t *ind
     memcpy(&msg.samples, &samples, sizeof(msg.samples));
     tsw_put_msg_round(&worker->out, &msg);
     say(worker, TSW_CHILD_ROUND);
+    tsw_post_send_old(&worker->post);
 }
 
 /* What it dies of while it works ahead would be taken for a fault of the cell in hand: so a second
@@ -109,6 +109,7 @@ static void tell_round(void *user, const tsw_round_t *round, const uint32_t *ind
 static bool work_ahead(void *user)
 {
     worker_t *worker = user;
+    tsw_post_send(&worker->post);
     return !worker->is_heir &&
            tsw_ahead_work(&worker->ahead, worker->fd, &worker->in, worker->job, worker->dev);
 }
@@ -135,6 +136,8 @@ static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t
     worker->locked_mhz = msg->locked_mhz;
     worker->check_timer = msg->check_timer;
     tsw_status_t status = tsw_job_read(&msg->snapshot, &worker->job, err);
+    if (status == TSW_OK)
+        status = tsw_eval_new(&worker->eval, err);
     if (status == TSW_OK)
         status = tsw_device_open(&spec, &worker->dev, err);
     if (status == TSW_OK && worker->check_timer)
@@ -177,6 +180,7 @@ static tsw_status_t on_tool(worker_t *worker, tsw_err_t *err)
     if (!tsw_buf_ok(&worker->tool))
         return tsw_err_nomem(err);
     say(worker, TSW_CHILD_READY);
+    tsw_post_send(&worker->post);
     tsw_watch_start(&worker->watch, dev, TSW_USE_OTHER);
     return TSW_OK;
 }
@@ -264,7 +268,8 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
                                .reference_size = msg->reference_size,
                                .fill_data = worker->fill_data,
                                .fill_sizes = worker->fill_sizes,
-                               .watch = &worker->watch};
+                               .watch = &worker->watch,
+                               .eval = worker->eval};
     memcpy(cell.dims, msg->dims, sizeof(msg->dims));
     tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round, work_ahead, tell_timer};
     return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
@@ -342,6 +347,7 @@ static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
     if (status == TSW_OK) {
         tsw_put_msg_timed(&worker->out, &timed);
         say(worker, TSW_CHILD_TIMED);
+        tsw_post_send(&worker->post);
     }
     tsw_msg_timed_fini(&timed);
     return status;
@@ -365,6 +371,7 @@ static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
     tsw_reader_t in = tsw_reader(worker->body.data, worker->body.size);
     uint32_t first_round = tsw_get_u32(&in);
     tsw_status_t status = tsw_msg_done(&in, "time", err);
+    tsw_post_send(&worker->post); /* in rounds we are busy with no config by itself */
     if (status == TSW_OK)
         status = tsw_measure_time(worker->measure, first_round, err);
     if (status == TSW_OK && worker->check_timer)
@@ -379,6 +386,8 @@ static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
 /* The next frame. */
 static tsw_status_t listen(worker_t *worker, uint32_t *type_p, tsw_err_t *err)
 {
+    if (!tsw_channel_has(&worker->in)) /* it may take a while */
+        tsw_post_send(&worker->post);
     if (worker->dev != NULL)
         tsw_watch_turn(&worker->watch, worker->dev,
                        worker->measure != NULL ? TSW_USE_WAIT : TSW_USE_IDLE);
@@ -414,7 +423,7 @@ static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)
 
 int tsw_worker_measure(int fd)
 {
-    worker_t worker = {.fd = fd};
+    worker_t worker = {.fd = fd, .post = {.fd = fd}};
     for (;;) {
         uint32_t type = 0;
         tsw_err_t err = TSW_ERR_INIT;
@@ -432,10 +441,12 @@ int tsw_worker_measure(int fd)
     tsw_free(worker.fill_sizes);
     if (worker.dev != NULL)
         tsw_device_close(worker.dev);
+    tsw_eval_free(worker.eval);
     tsw_job_free(worker.job);
     tsw_buf_fini(&worker.tool);
     tsw_buf_fini(&worker.in);
     tsw_buf_fini(&worker.body);
     tsw_buf_fini(&worker.out);
+    tsw_buf_fini(&worker.post.frames);
     return 0;
 }

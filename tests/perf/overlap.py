@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """What the measure worker does with its time.
 
-    overlap.py TILESWEEP OUT [--device D] [--repeat N] [--parts sweep,m108]
+    overlap.py TILESWEEP OUT [--device D] [--repeat N] [--parts sweep,sweep30,m108]
 
-Fills the compile cache for overlap.yaml, then runs it warm, twice by `race` and twice by `rounds`; then the
-108-config matmul cell cold and warm, by `race` and `rounds`. Prints for each run its wall time, cells/s and
-the share of the worker's time that was measuring, then what takes how long per cell. Writes
-OUT/overlap.json and keeps the runs in OUT. The goal: at least 90 % measuring in the warm sweep. Needs h5py.
+Fills the compile cache for overlap.yaml (lists of a few configs) and overlap30.yaml (30 configs of matmul), then
+runs each warm, twice by `race` and twice by `rounds`; then the 108-config matmul cell cold and warm, by `race` and
+`rounds`. Prints for each run its wall time, cells/s and the share of the worker's time, and of the wall's, that
+was measuring, then what takes how long per cell. Writes OUT/overlap.json and keeps the runs in OUT. The goal: at
+least 90 % measuring in a warm sweep. Needs h5py.
 """
 
 import argparse
@@ -56,17 +57,18 @@ def by_pack(cells):
     return packs
 
 
-def share(usage):
-    total = sum(usage.values())
-    return sum(usage[use] for use in sweepfile.MEASURING) / total if total > 0 else 0
+def measuring(usage):
+    return sum(usage[use] for use in sweepfile.MEASURING)
 
 
 def print_runs(runs):
-    print(f"\n{'run':18}{'wall s':>8}{'cells/s':>9}{'worker s':>10}{'measuring':>11}{'in samples':>12}")
+    print(f"\n{'run':18}{'wall s':>8}{'cells/s':>9}{'worker s':>10}{'measuring':>11}{'of wall':>9}"
+          f"{'in samples':>12}")
     for run in runs:
-        total = sum(run["usage_s"].values())
+        total = sum(run["usage_s"].values()) or 1e-9
+        measured = measuring(run["usage_s"])
         print(f"{run['name']:18}{run['wall_s']:8.2f}{run['cells'] / run['wall_s']:9.1f}{total:10.2f}"
-              f"{share(run['usage_s']):11.1%}{run['samples_s'] / total if total else 0:12.1%}")
+              f"{measured / total:11.1%}{measured / run['wall_s']:9.1%}{run['samples_s'] / total:12.1%}")
 
 
 def print_parts(runs):
@@ -86,15 +88,17 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--repeat", type=int, default=2, help="runs of each kind")
-    parser.add_argument("--parts", default="sweep,m108")
+    parser.add_argument("--parts", default="sweep,sweep30,m108")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     runs = []
-    if "sweep" in args.parts:
-        tilesweep_run(args, "overlap", "fill", "race", "cache")
-        runs += [tilesweep_run(args, "overlap", f"warm-{protocol}{i}", protocol, "cache")
-                 for protocol in ("race", "rounds") for i in range(args.repeat)]
-    if "m108" in args.parts:
+    parts = args.parts.split(",")
+    for part, job, name in (("sweep", "overlap", "warm"), ("sweep30", "overlap30", "warm30")):
+        if part in parts:
+            tilesweep_run(args, job, f"fill-{name}", "race", "cache")
+            runs += [tilesweep_run(args, job, f"{name}-{protocol}{i}", protocol, "cache")
+                     for protocol in ("race", "rounds") for i in range(args.repeat)]
+    if "m108" in parts:
         runs += [tilesweep_run(args, "matmul108", f"m108-{protocol}-{kind}", protocol, f"cache108-{protocol}")
                  for protocol in ("race", "rounds") for kind in ("cold", "warm")]
     runs = [run for run in runs if run is not None]

@@ -29,9 +29,9 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
     pair_t *pair = *state;
-    close(pair->fds[0]);
-    if (pair->fds[1] >= 0)
-        close(pair->fds[1]);
+    for (int i = 0; i < 2; i++)
+        if (pair->fds[i] >= 0)
+            close(pair->fds[i]);
     tsw_buf_fini(&pair->in);
     tsw_buf_fini(&pair->body);
     return 0;
@@ -104,6 +104,31 @@ static void test_peek_sees_no_part_of_a_frame_and_no_junk(void **state)
     tsw_buf_fini(&text);
 }
 
+static void test_many_frames_go_at_once_and_the_reader_has_the_rest(void **state)
+{
+    pair_t *pair = *state;
+    tsw_buf_t frames = TSW_BUF_INIT, text = TSW_BUF_INIT;
+    tsw_buf_append_text(&text, "text");
+    tsw_frame_put(&frames, 1, &text);
+    tsw_frame_put(&frames, 2, &text);
+    assert_false(tsw_channel_has(&pair->in));
+    assert_int_equal(tsw_channel_send(pair->fds[1], &frames, NULL), TSW_OK);
+    assert_int_equal(frames.size, 0);
+    assert_int_equal(take(pair), TSW_OK);
+    assert_int_equal(pair->type, 1);
+    assert_true(tsw_channel_has(&pair->in));
+    assert_int_equal(take(pair), TSW_OK);
+    assert_int_equal(pair->type, 2);
+    assert_false(tsw_channel_has(&pair->in));
+    tsw_frame_put(&frames, 3, &text);
+    close(pair->fds[0]);
+    assert_int_equal(tsw_channel_send(pair->fds[1], &frames, NULL), TSW_ERR_PEER);
+    assert_int_equal(frames.size, 0);
+    pair->fds[0] = -1;
+    tsw_buf_fini(&frames);
+    tsw_buf_fini(&text);
+}
+
 static void test_read_when_frames_wait_then_in_order_then_peer(void **state)
 {
     pair_t *pair = *state;
@@ -162,6 +187,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_peek_looks_and_takes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_frames_go_at_once_and_the_reader_has_the_rest,
+                                        set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_peek_sees_no_part_of_a_frame_and_no_junk, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(test_read_when_frames_wait_then_in_order_then_peer, set_up,
