@@ -224,7 +224,7 @@ tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dt
         return fill_from_data(cuda, memory, data, data_size, err);
     if (status == TSW_OK && fill->kind != TSW_FILL_NONE && elements > 0)
         status = tsw_cuda_tool(cuda, TSW_TOOL_FILL, elements, params, err);
-    return status == TSW_OK ? tsw_cuda_finish(cuda, "fill", tool_timeout_s, err) : status;
+    return status;
 }
 
 tsw_status_t tsw_cuda_check_fences(tsw_device_t *dev, const tsw_memory_t *memory,

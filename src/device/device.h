@@ -147,7 +147,7 @@ typedef struct tsw_device_ops {
     /* Bytes in such memory, held at most since the last time that none was held. */
     uint64_t (*memory_peak)(const tsw_device_t *dev);
     /* Fill `elements` of dtype, seeded; lo/hi: evaluated bounds of index-like fills. Data: bytes
-     * of a dataset fill. */
+     * of a dataset fill. May return once it is queued, as copy. */
     tsw_status_t (*fill)(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
                          uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
                          uint64_t seed, const void *data, size_t data_size, tsw_err_t *err);

@@ -10,11 +10,9 @@ static tsw_status_t launch_and_check(tsw_measure_t *measure, const tsw_launch_t 
                                      uint64_t *ns_p, tsw_outcome_t *outcome_p, char *detail,
                                      tsw_verify_facts_t *facts_p, tsw_err_t *err)
 {
-    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
     tsw_status_t status = tsw_measure_launch(measure, launch, ns_p, err);
     if (status == TSW_OK)
         status = tsw_measure_judge(measure, outcome_p, detail, facts_p, err);
-    tsw_measure_turn(measure, use);
     return status;
 }
 
@@ -23,10 +21,12 @@ tsw_status_t tsw_measure_verify(tsw_measure_t *measure, tsw_measure_entry_t *ent
     tsw_outcome_t outcome = TSW_OUTCOME_OK;
     tsw_verify_facts_t facts = {.elements = 0};
     char detail[TSW_DETAIL_MAX] = "";
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
     tsw_status_t status = tsw_measure_poison(measure, err);
     if (status == TSW_OK)
         status = launch_and_check(measure, &entry->launch, &entry->first_ns, &outcome, detail,
                                   &facts, err);
+    tsw_measure_turn(measure, use);
     if (status != TSW_OK)
         return tsw_measure_blame(measure, entry, status, TSW_OUTCOME_LAUNCH_FAILED, err);
     tsw_measure_tell(measure, entry, outcome, detail, &facts);
@@ -96,7 +96,7 @@ static tsw_status_t verify_in_place(tsw_measure_t *measure, tsw_measure_entry_t 
     return TSW_OK;
 }
 
-tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err)
+static tsw_status_t verify_again(tsw_measure_t *measure, tsw_err_t *err)
 {
     char detail[TSW_DETAIL_MAX] = "";
     bool inout = has_inout(measure);
@@ -119,5 +119,13 @@ tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err)
         if (!tsw_measure_is_fatal(status))
             measure->sink.busy(measure->sink.user, -1);
     }
+    return status;
+}
+
+tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err)
+{
+    tsw_use_t use = tsw_measure_turn(measure, TSW_USE_VERIFY);
+    tsw_status_t status = verify_again(measure, err);
+    tsw_measure_turn(measure, use);
     return status;
 }

@@ -9,7 +9,7 @@ typedef enum {
     TSW_USE_IDLE,      /* waits for a cell, from the end of the one before or its own start on */
     TSW_USE_WAIT,      /* amid a cell: waits for a config, and so for its build, or for the start */
     TSW_USE_ALLOCATE,  /* device memory, taken or given back */
-    TSW_USE_FILL,      /* inputs */
+    TSW_USE_FILL,      /* queues what fills and copies the inputs */
     TSW_USE_REFERENCE, /* the reference kernel, and checks of what it left behind */
     TSW_USE_LOAD,      /* modules, in or out */
     TSW_USE_VERIFY,    /* launches to verify, comparisons, fences */
