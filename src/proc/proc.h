@@ -64,18 +64,29 @@ void tsw_child_set_deadline(tsw_child_t *child, double seconds);
 void tsw_child_kill(tsw_child_t *child); /* KILL to the group */
 long tsw_child_pid(const tsw_child_t *child);
 
+/* Frames that were read and not yet taken, and maybe more in front of them. */
+typedef struct {
+    tsw_buf_t bytes;
+    size_t taken; /* of them */
+} tsw_inbox_t;
+#define TSW_INBOX_INIT                                                                             \
+    {                                                                                              \
+        .taken = 0                                                                                 \
+    }
+void tsw_inbox_fini(tsw_inbox_t *inbox);
+
 /* The child's side of descriptor 3: blocking. `in` holds what was read ahead between calls. *body_p
  * is replaced (caller's). TSW_ERR_PEER at end of file; TSW_ERR_CORRUPT, TSW_ERR_VERSION as
  * tsw_frame_next. */
-tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
+tsw_status_t tsw_channel_read(int fd, tsw_inbox_t *in, uint32_t *type_p, tsw_buf_t *body_p,
                               tsw_err_t *err);
-/* Looks at what tsw_channel_read is yet to yield, without waiting: the frame *at_p bytes behind the
- * start of `in`; *at_p moves behind it. Its body is borrowed until the next call with `in`. False:
+/* Looks at what tsw_channel_read is yet to yield, without waiting: the frame *at_p bytes behind
+ * what was taken; *at_p moves behind it. Its body is borrowed until the next call with `in`. False:
  * it is not there as a whole, or damaged, or the other side is gone. */
-bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
-                      size_t *size_p);
+bool tsw_channel_peek(int fd, tsw_inbox_t *in, size_t *at_p, uint32_t *type_p,
+                      const uint8_t **body_p, size_t *size_p);
 /* Whether tsw_channel_read would return at once, with a frame that `in` holds. */
-bool tsw_channel_has(const tsw_buf_t *in);
+bool tsw_channel_has(const tsw_inbox_t *in);
 /* Frames that tsw_frame_put made; emptied, also on failure. TSW_ERR_PEER: the other side is gone.
  */
 tsw_status_t tsw_channel_send(int fd, tsw_buf_t *frames, tsw_err_t *err);

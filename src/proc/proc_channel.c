@@ -6,8 +6,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+void tsw_inbox_fini(tsw_inbox_t *inbox)
+{
+    tsw_buf_fini(&inbox->bytes);
+    inbox->taken = 0;
+}
+
 /* Append what there is; TSW_ERR_PEER at the end. flags: as for recv. */
-static tsw_status_t read_some(int fd, int flags, tsw_buf_t *in, tsw_err_t *err)
+static tsw_status_t read_some(int fd, int flags, tsw_inbox_t *in, tsw_err_t *err)
 {
     uint8_t chunk[65536];
     ssize_t count = 0;
@@ -18,11 +24,27 @@ static tsw_status_t read_some(int fd, int flags, tsw_buf_t *in, tsw_err_t *err)
         return tsw_err_set(err, TSW_ERR_PEER, "the parent closed the channel");
     if (count < 0)
         return tsw_err_set_vendor(err, TSW_ERR_IO, errno, "channel: %s", strerror(errno));
-    tsw_buf_append(in, chunk, (size_t)count);
-    return tsw_buf_ok(in) ? TSW_OK : tsw_err_nomem(err);
+    if (in->taken > in->bytes.size / 2) { /* few enough are left that moving them is cheap */
+        tsw_buf_consume(&in->bytes, in->taken);
+        in->taken = 0;
+    }
+    tsw_buf_append(&in->bytes, chunk, (size_t)count);
+    return tsw_buf_ok(&in->bytes) ? TSW_OK : tsw_err_nomem(err);
 }
 
-tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t *body_p,
+/* The frame at the start of what is left, or so many bytes behind that. *size_p 0: not there. */
+static tsw_status_t look(const tsw_inbox_t *in, size_t at, uint32_t *type_p, const uint8_t **body_p,
+                         size_t *body_size_p, size_t *size_p, tsw_err_t *err)
+{
+    *size_p = 0;
+    if (in->bytes.size <= in->taken + at)
+        return TSW_OK;
+    const tsw_buf_t left = {.data = in->bytes.data + in->taken + at,
+                            .size = in->bytes.size - in->taken - at};
+    return tsw_frame_next(&left, type_p, body_p, body_size_p, size_p, err);
+}
+
+tsw_status_t tsw_channel_read(int fd, tsw_inbox_t *in, uint32_t *type_p, tsw_buf_t *body_p,
                               tsw_err_t *err)
 {
     for (;;) {
@@ -30,7 +52,7 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
         const uint8_t *body = NULL;
         size_t body_size = 0;
         size_t size = 0;
-        tsw_status_t status = tsw_frame_next(in, &type, &body, &body_size, &size, err);
+        tsw_status_t status = look(in, 0, &type, &body, &body_size, &size, err);
         if (status != TSW_OK)
             return status;
         if (size > 0) {
@@ -38,7 +60,7 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
             tsw_buf_append(body_p, body, body_size);
             if (!tsw_buf_ok(body_p))
                 return tsw_err_nomem(err);
-            tsw_buf_consume(in, size);
+            in->taken += size;
             *type_p = type;
             return TSW_OK;
         }
@@ -49,21 +71,18 @@ tsw_status_t tsw_channel_read(int fd, tsw_buf_t *in, uint32_t *type_p, tsw_buf_t
 }
 
 /* False: no whole frame. */
-static bool find_frame(const tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
-                       size_t *size_p)
+static bool find_frame(const tsw_inbox_t *in, size_t *at_p, uint32_t *type_p,
+                       const uint8_t **body_p, size_t *size_p)
 {
     size_t size = 0;
-    if (in->data == NULL || *at_p >= in->size)
-        return false;
-    tsw_buf_t rest = {.data = in->data + *at_p, .size = in->size - *at_p};
-    if (tsw_frame_next(&rest, type_p, body_p, size_p, &size, NULL) != TSW_OK || size == 0)
+    if (look(in, *at_p, type_p, body_p, size_p, &size, NULL) != TSW_OK || size == 0)
         return false;
     *at_p += size;
     return true;
 }
 
-bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, const uint8_t **body_p,
-                      size_t *size_p)
+bool tsw_channel_peek(int fd, tsw_inbox_t *in, size_t *at_p, uint32_t *type_p,
+                      const uint8_t **body_p, size_t *size_p)
 {
     while (!find_frame(in, at_p, type_p, body_p, size_p))
         if (read_some(fd, MSG_DONTWAIT, in, NULL) != TSW_OK)
@@ -71,7 +90,7 @@ bool tsw_channel_peek(int fd, tsw_buf_t *in, size_t *at_p, uint32_t *type_p, con
     return true;
 }
 
-bool tsw_channel_has(const tsw_buf_t *in)
+bool tsw_channel_has(const tsw_inbox_t *in)
 {
     uint32_t type = 0;
     const uint8_t *body = NULL;

@@ -76,11 +76,11 @@ tsw_status_t tsw_guard_read(tsw_guard_t *guard, int timeout_ms, uint32_t *type_p
                             tsw_err_t *err)
 {
     short events = 0;
-    tsw_buf_t in = TSW_BUF_INIT;
+    tsw_inbox_t in = TSW_INBOX_INIT;
     if (!await(guard->fd, timeout_ms, &events))
         return tsw_err_set(err, TSW_ERR_TIMEOUT, "no answer within %d s", timeout_ms / 1000);
     tsw_status_t status = tsw_channel_read(guard->fd, &in, type_p, body_p, err);
-    tsw_buf_fini(&in);
+    tsw_inbox_fini(&in);
     return status;
 }
 

@@ -1,9 +1,8 @@
 #include "worker/worker_ahead.h"
 
-#include "proc/proc.h"
 #include "wire/child_msg.h"
 
-/* Frames that wait are moved with each that is taken. */
+/* Of frames that wait, in memory. */
 static const size_t most_bytes = 2 << 20;
 
 static void load(tsw_device_t *dev, const void *cubin, size_t size, const char *entry)
@@ -35,7 +34,7 @@ static void look_at_add(const tsw_ahead_t *ahead, const uint8_t *body, size_t si
     tsw_msg_add_fini(&msg);
 }
 
-bool tsw_ahead_work(tsw_ahead_t *ahead, int fd, tsw_buf_t *in, const tsw_job_t *job,
+bool tsw_ahead_work(tsw_ahead_t *ahead, int fd, tsw_inbox_t *in, const tsw_job_t *job,
                     tsw_device_t *dev)
 {
     const uint8_t *body = NULL;

@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "pack/job.h"
+#include "proc/proc.h"
 
 typedef struct {
     size_t at;              /* of the bytes read ahead: looked at */
@@ -12,7 +13,7 @@ typedef struct {
 } tsw_ahead_t;
 
 /* Looks at the next frame; false: none is there yet. Failures are left to the cell itself. */
-bool tsw_ahead_work(tsw_ahead_t *ahead, int fd, tsw_buf_t *in, const tsw_job_t *job,
+bool tsw_ahead_work(tsw_ahead_t *ahead, int fd, tsw_inbox_t *in, const tsw_job_t *job,
                     tsw_device_t *dev);
 /* So many bytes were taken from the start of what was read ahead. */
 void tsw_ahead_taken(tsw_ahead_t *ahead, size_t bytes);

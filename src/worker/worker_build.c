@@ -81,7 +81,7 @@ static tsw_status_t compile(tsw_msg_build_t *msg, tsw_buf_t *body, tsw_err_t *er
 
 int tsw_worker_build(int fd)
 {
-    tsw_buf_t in = TSW_BUF_INIT;
+    tsw_inbox_t in = TSW_INBOX_INIT;
     tsw_buf_t body = TSW_BUF_INIT;
     tsw_msg_build_t msg = {0};
     tsw_err_t err = TSW_ERR_INIT;
@@ -107,6 +107,6 @@ int tsw_worker_build(int fd)
     }
     tsw_msg_build_fini(&msg);
     tsw_buf_fini(&body);
-    tsw_buf_fini(&in);
+    tsw_inbox_fini(&in);
     return status == TSW_OK && sent == TSW_OK ? 0 : 1;
 }

@@ -8,7 +8,7 @@
 
 #define EXIT_STILL_LOCKED 1
 
-static tsw_status_t lock(int fd, tsw_buf_t *in, tsw_clocks_t **clocks_p, tsw_err_t *err)
+static tsw_status_t lock(int fd, tsw_inbox_t *in, tsw_clocks_t **clocks_p, tsw_err_t *err)
 {
     uint32_t type = 0;
     tsw_buf_t body = TSW_BUF_INIT;
@@ -25,7 +25,7 @@ static tsw_status_t lock(int fd, tsw_buf_t *in, tsw_clocks_t **clocks_p, tsw_err
 }
 
 /* Until the end of the channel; the rank has nothing more to say. */
-static void wait_for_the_end(int fd, tsw_buf_t *in)
+static void wait_for_the_end(int fd, tsw_inbox_t *in)
 {
     uint32_t type = 0;
     tsw_buf_t body = TSW_BUF_INIT;
@@ -36,7 +36,7 @@ static void wait_for_the_end(int fd, tsw_buf_t *in)
 
 int tsw_worker_clocks(int fd)
 {
-    tsw_buf_t in = TSW_BUF_INIT;
+    tsw_inbox_t in = TSW_INBOX_INIT;
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_clocks_t *clocks = NULL;
     tsw_err_t err = TSW_ERR_INIT;
@@ -45,7 +45,7 @@ int tsw_worker_clocks(int fd)
         tsw_put_msg_failed(&out, status, err.text);
     tsw_channel_write(fd, status == TSW_OK ? TSW_CHILD_LOCKED : TSW_CHILD_FAILED, &out, NULL);
     wait_for_the_end(fd, &in);
-    tsw_buf_fini(&in);
+    tsw_inbox_fini(&in);
     tsw_buf_fini(&out);
     return clocks == NULL || tsw_clocks_unlock(clocks, NULL) == TSW_OK ? 0 : EXIT_STILL_LOCKED;
 }

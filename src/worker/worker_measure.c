@@ -18,7 +18,8 @@ _Static_assert(TSW_MSG_KNOB_MAX == TSW_KNOB_MAX, "knobs of a config");
 
 typedef struct {
     int fd;
-    tsw_buf_t in, body, out;
+    tsw_inbox_t in;
+    tsw_buf_t body, out;
     tsw_post_t post;
     tsw_ahead_t ahead;
     bool is_heir; /* of a worker that died in the cell in hand: does nothing ahead */
@@ -444,7 +445,7 @@ int tsw_worker_measure(int fd)
     tsw_eval_free(worker.eval);
     tsw_job_free(worker.job);
     tsw_buf_fini(&worker.tool);
-    tsw_buf_fini(&worker.in);
+    tsw_inbox_fini(&worker.in);
     tsw_buf_fini(&worker.body);
     tsw_buf_fini(&worker.out);
     tsw_buf_fini(&worker.post.frames);

@@ -10,12 +10,12 @@
 
 static int echo(void)
 {
-    tsw_buf_t in = TSW_BUF_INIT;
+    tsw_inbox_t in = TSW_INBOX_INIT;
     tsw_buf_t body = TSW_BUF_INIT;
     uint32_t type = 0;
     while (tsw_channel_read(TSW_CHANNEL_FD, &in, &type, &body, NULL) == TSW_OK && type != 99)
         tsw_channel_write(TSW_CHANNEL_FD, type, &body, NULL);
-    tsw_buf_fini(&in);
+    tsw_inbox_fini(&in);
     tsw_buf_fini(&body);
     return type == 99 ? 7 : 1;
 }

@@ -14,7 +14,8 @@
 
 typedef struct {
     int fds[2];
-    tsw_buf_t in, body;
+    tsw_inbox_t in;
+    tsw_buf_t body;
     uint32_t type;
 } pair_t;
 
@@ -32,7 +33,7 @@ static int tear_down(void **state)
     for (int i = 0; i < 2; i++)
         if (pair->fds[i] >= 0)
             close(pair->fds[i]);
-    tsw_buf_fini(&pair->in);
+    tsw_inbox_fini(&pair->in);
     tsw_buf_fini(&pair->body);
     return 0;
 }
@@ -150,6 +151,31 @@ static void test_read_when_frames_wait_then_in_order_then_peer(void **state)
     tsw_buf_fini(&body);
 }
 
+/* What was read ahead is moved now and then, not with each frame: nothing gets lost on the way. */
+static void test_many_frames_read_ahead_keep_their_order(void **state)
+{
+    pair_t *pair = *state;
+    const uint8_t *body = NULL;
+    size_t at = 0, size = 0;
+    uint32_t type = 0, put_so_far = 0;
+    char text[512];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    for (uint32_t i = 0; i < 600; i++) {
+        for (; put_so_far < i + 40; put_so_far++) /* about 20 KiB wait */
+            put(pair, put_so_far, text + put_so_far % 500);
+        if (i % 7 == 0) {
+            for (at = 0; tsw_channel_peek(pair->fds[0], &pair->in, &at, &type, &body, &size);) {
+            }
+            assert_int_equal(type, put_so_far - 1);
+        }
+        assert_int_equal(take(pair), TSW_OK);
+        assert_int_equal(pair->type, i);
+        assert_int_equal(pair->body.size, sizeof(text) - 1 - i % 500);
+        assert_true(pair->in.bytes.size < 100000);
+    }
+}
+
 static void test_read_when_cut_then_peer(void **state)
 {
     pair_t *pair = *state;
@@ -187,6 +213,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_peek_looks_and_takes_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_many_frames_read_ahead_keep_their_order, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(test_many_frames_go_at_once_and_the_reader_has_the_rest,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_peek_sees_no_part_of_a_frame_and_no_junk, set_up,

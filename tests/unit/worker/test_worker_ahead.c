@@ -20,7 +20,7 @@ typedef struct {
     int fds[2];
     tsw_job_t job;
     tsw_pack_t *packs[1];
-    tsw_buf_t in;
+    tsw_inbox_t in;
     tsw_ahead_t ahead;
 } fixture_t;
 
@@ -46,7 +46,7 @@ static int teardown(void **state)
     fixture_t *f = *state;
     close(f->fds[0]);
     close(f->fds[1]);
-    tsw_buf_fini(&f->in);
+    tsw_inbox_fini(&f->in);
     bench_fini(&f->bench);
     return 0;
 }

@@ -18,7 +18,8 @@
 typedef struct {
     int fds[2];
     tsw_post_t post;
-    tsw_buf_t in, body;
+    tsw_inbox_t in;
+    tsw_buf_t body;
 } fixture_t;
 
 static int setup(void **state)
@@ -38,7 +39,7 @@ static int teardown(void **state)
     close(f->fds[0]);
     close(f->fds[1]);
     tsw_buf_fini(&f->post.frames);
-    tsw_buf_fini(&f->in);
+    tsw_inbox_fini(&f->in);
     tsw_buf_fini(&f->body);
     return 0;
 }
