@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "rules/widen.h"
+#include "rules_lint.h"
 #include "rules_pack.h"
 
 #include <setjmp.h>
@@ -83,15 +84,6 @@ static const struct {
 };
 enum { CASE_COUNT = sizeof(cases) / sizeof(cases[0]) };
 
-static tsw_lint_t lint_of(const tsw_pack_t *pack)
-{
-    tsw_lint_t lint = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    if (tsw_lint_pack(pack, &lint, &err) != TSW_OK)
-        fail_msg("%s", err.text);
-    return lint;
-}
-
 static void test_clean_packs_have_no_finding(void **state)
 {
     const rules_base_t *const bases[] = {&rules_matmul, &rules_rows, &rules_rope, &rules_fp8,
@@ -99,7 +91,7 @@ static void test_clean_packs_have_no_finding(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(bases) / sizeof(bases[0]); i++) {
         tsw_pack_t *pack = rules_pack_new(bases[i], NULL, NULL);
-        tsw_lint_t lint = lint_of(pack);
+        tsw_lint_t lint = rules_lint_of(pack);
         if (lint.count > 0)
             fail_msg("base %zu: %s: %s", i, lint.findings[0].rule, lint.findings[0].text);
         tsw_lint_fini(&lint);
@@ -113,7 +105,7 @@ static void check_widened(const tsw_pack_t *pack, const char *rule)
     tsw_pack_t *wider = NULL;
     size_t left = 0;
     assert_int_equal(tsw_widen(pack, NULL, 0, &wider, &left, NULL), TSW_OK);
-    tsw_lint_t lint = lint_of(wider);
+    tsw_lint_t lint = rules_lint_of(wider);
     assert_int_equal(lint.open, left);
     for (size_t k = 0; k < lint.count; k++) {
         assert_string_equal(lint.findings[k].rule, rule);
@@ -126,7 +118,7 @@ static void check_widened(const tsw_pack_t *pack, const char *rule)
 static void check_case(size_t i)
 {
     tsw_pack_t *pack = rules_pack_new(cases[i].base, cases[i].old, cases[i].new_text);
-    tsw_lint_t lint = lint_of(pack);
+    tsw_lint_t lint = rules_lint_of(pack);
     if (lint.open == 0)
         fail_msg("case %zu: %s says nothing", i, cases[i].rule);
     for (size_t k = 0; k < lint.count; k++) {
@@ -155,7 +147,7 @@ static void test_kind_fits_when_class_belies_template(void **state)
 {
     (void)state;
     tsw_pack_t *pack = rules_pack_new(&rules_matmul, "class: compute", "class: memory");
-    tsw_lint_t lint = lint_of(pack);
+    tsw_lint_t lint = rules_lint_of(pack);
     assert_true(lint.open > 0);
     assert_string_equal(lint.findings[0].rule, "kind_fits");
     tsw_lint_fini(&lint);
@@ -201,7 +193,7 @@ static void test_exception_when_stated_keeps_the_finding_closed(void **state)
     tsw_pack_t *pack = rules_pack_new(
         &rules_rows, "[1, 2, 4, 8]}\n",
         "[1, 2, 4]}\nexceptions:\n  - {rule: four_occupancies, arch: sm_80, reason: no room}\n");
-    tsw_lint_t lint = lint_of(pack);
+    tsw_lint_t lint = rules_lint_of(pack);
     assert_int_equal(lint.count, 2);
     assert_int_equal(lint.open, 1);
     assert_string_equal(lint.findings[0].archs, "sm_80");
@@ -218,7 +210,7 @@ static void test_coverage_when_missing_proposes_a_row(void **state)
 {
     (void)state;
     tsw_pack_t *pack = rules_pack_new(&rules_matmul, PAIR_ROW, "");
-    tsw_lint_t lint = lint_of(pack);
+    tsw_lint_t lint = rules_lint_of(pack);
     assert_int_equal(lint.count, 1);
     assert_string_equal(lint.findings[0].row,
                         "{TILE_M: 128, TILE_N: 64, TILE_K: 64, occupancy: 2, num_ctas: 2}");
@@ -234,7 +226,7 @@ static void test_messages_lead_to_all_five_entries(void **state)
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++) {
         tsw_pack_t *pack = rules_pack_new(cases[i].base, cases[i].old, cases[i].new_text);
-        tsw_lint_t lint = lint_of(pack);
+        tsw_lint_t lint = rules_lint_of(pack);
         for (size_t k = 0; k < lint.count; k++)
             seen[lint.findings[k].entry] = true;
         tsw_lint_fini(&lint);

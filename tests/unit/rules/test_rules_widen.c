@@ -2,6 +2,7 @@
 #include "rules/widen.h"
 
 #include "base/mem.h"
+#include "rules_lint.h"
 #include "rules_pack.h"
 
 #include <setjmp.h>
@@ -56,15 +57,6 @@ static const struct {
 };
 enum { CASE_COUNT = sizeof(cases) / sizeof(cases[0]) };
 
-static tsw_lint_t lint_of(const tsw_pack_t *pack)
-{
-    tsw_lint_t lint = {0};
-    tsw_err_t err = TSW_ERR_INIT;
-    if (tsw_lint_pack(pack, &lint, &err) != TSW_OK)
-        fail_msg("%s", err.text);
-    return lint;
-}
-
 static tsw_pack_t *widen(const tsw_pack_t *pack, size_t *left_p)
 {
     tsw_pack_t *wider = NULL;
@@ -84,13 +76,13 @@ static void test_widened_packs_have_no_finding(void **state)
     (void)state;
     for (size_t i = 0; i < CASE_COUNT; i++) {
         tsw_pack_t *pack = rules_pack_new(cases[i].base, cases[i].old, cases[i].new_text);
-        tsw_lint_t lint = lint_of(pack);
+        tsw_lint_t lint = rules_lint_of(pack);
         if (lint.open == 0 || strcmp(lint.findings[0].rule, cases[i].rule) != 0)
             fail_msg("case %zu: not %s", i, cases[i].rule);
         tsw_lint_fini(&lint);
         size_t left = 99;
         tsw_pack_t *wider = widen(pack, &left);
-        lint = lint_of(wider);
+        lint = rules_lint_of(wider);
         if (lint.count > 0 || left > 0)
             fail_msg("case %zu, %zu left: %s on %s: %s\n%s", i, left, lint.findings[0].rule,
                      lint.findings[0].archs, lint.findings[0].text, text_of(wider));
