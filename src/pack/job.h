@@ -65,6 +65,7 @@ typedef struct {
     size_t fixed_count;
     char *varied[TSW_KNOB_MAX]; /* ... and varied */
     size_t varied_count;
+    bool verdict_is_measured; /* the table that lets the probe be run comes from GPUs */
     tsw_place_t place;
 } tsw_job_entry_t;
 

@@ -213,8 +213,7 @@ static tsw_status_t fill_probe(const tsw_job_t *job, tsw_view_t view, const tsw_
                                    "the probe names '%s' neither fixed nor varied",
                                    entry->pack->knobs[k].name);
     }
-    return status == TSW_OK ? tsw_job_verdict_check(job, probe, snapshot, entry->pack, err)
-                            : status;
+    return status == TSW_OK ? tsw_job_verdict_check(job, probe, snapshot, entry, err) : status;
 }
 
 tsw_status_t tsw_job_entry_fill(const tsw_job_t *job, tsw_view_t view,

@@ -27,10 +27,10 @@ tsw_status_t tsw_job_pack_name(const tsw_node_t *ref, char **name_p, tsw_err_t *
 const tsw_node_t *tsw_job_verdict_ref(tsw_view_t probe, size_t index);
 /* Where a snapshot keeps it; heap, or NULL. */
 char *tsw_job_verdict_name(const char *path);
-/* On every arch that is measured the tables must say that the pack needs a probe, of the files that
- * it has now. TSW_ERR_INPUT, TSW_ERR_NOT_FOUND. */
+/* On every arch that is measured the tables must say that the entry's pack needs a probe, of the
+ * files that it has now; notes whether they come from GPUs. TSW_ERR_INPUT, TSW_ERR_NOT_FOUND. */
 tsw_status_t tsw_job_verdict_check(const tsw_job_t *job, tsw_view_t probe,
-                                   const tsw_fileset_t *snapshot, const tsw_pack_t *pack,
+                                   const tsw_fileset_t *snapshot, tsw_job_entry_t *entry,
                                    tsw_err_t *err);
 
 #endif

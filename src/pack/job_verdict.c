@@ -40,11 +40,14 @@ typedef struct {
     char arch[16];
     char verdict[32]; /* "": none has the pack and the arch */
     bool is_needed;
-    bool is_other; /* the files of the pack were others */
+    bool is_measured; /* by a table from GPUs */
+    bool is_other;    /* the files of the pack were others */
 } search_t;
 
-static void search_packs(search_t *s, const tsw_node_t *packs)
+static void search_packs(search_t *s, const tsw_node_t *document)
 {
+    const tsw_node_t *packs = tsw_node_find(document, "packs");
+    const bool is_measured = strcmp(text_of(document, "mode"), "cuda") == 0;
     char key[TSW_KEY_TEXT_SIZE];
     tsw_key_format(s->pack->key, key);
     for (size_t i = 0; packs != NULL && packs->kind == TSW_NODE_LIST && i < packs->count; i++) {
@@ -53,7 +56,10 @@ static void search_packs(search_t *s, const tsw_node_t *packs)
         if (strcmp(text_of(item, "name"), s->pack->name) != 0)
             continue;
         bool same = strcmp(text_of(item, "pack_key"), key) == 0;
-        s->is_needed = s->is_needed || (same && strcmp(verdict, wanted_verdict) == 0);
+        if (same && strcmp(verdict, wanted_verdict) == 0) {
+            s->is_needed = true;
+            s->is_measured = s->is_measured || is_measured;
+        }
         s->is_other = s->is_other || !same;
         size_t length = strlen(verdict);
         if (length < sizeof(s->verdict))
@@ -78,15 +84,16 @@ static tsw_status_t search_file(search_t *s, const tsw_node_t *ref, const tsw_fi
                                "'%.200s' is no table, wanted RUN/tables/%s.json of a run",
                                ref->text, s->arch);
     if (status == TSW_OK && strcmp(text_of(document, "arch"), s->arch) == 0)
-        search_packs(s, tsw_node_find(document, "packs"));
+        search_packs(s, document);
     tsw_node_free(document);
     tsw_free(name);
     return status;
 }
 
 static tsw_status_t check_arch(tsw_arch_t arch, tsw_view_t probe, const tsw_fileset_t *snapshot,
-                               const tsw_pack_t *pack, tsw_err_t *err)
+                               tsw_job_entry_t *entry, tsw_err_t *err)
 {
+    const tsw_pack_t *pack = entry->pack;
     search_t s = {.pack = pack};
     tsw_status_t status = TSW_OK;
     const tsw_node_t *ref = NULL;
@@ -94,6 +101,7 @@ static tsw_status_t check_arch(tsw_arch_t arch, tsw_view_t probe, const tsw_file
     tsw_arch_format(arch, s.arch);
     for (size_t i = 0; status == TSW_OK && (ref = tsw_job_verdict_ref(probe, i)) != NULL; i++)
         status = search_file(&s, ref, snapshot, err);
+    entry->verdict_is_measured = entry->verdict_is_measured && s.is_measured;
     if (status != TSW_OK || s.is_needed)
         return status;
     if (s.verdict[0] == '\0')
@@ -111,13 +119,14 @@ static tsw_status_t check_arch(tsw_arch_t arch, tsw_view_t probe, const tsw_file
 }
 
 tsw_status_t tsw_job_verdict_check(const tsw_job_t *job, tsw_view_t probe,
-                                   const tsw_fileset_t *snapshot, const tsw_pack_t *pack,
+                                   const tsw_fileset_t *snapshot, tsw_job_entry_t *entry,
                                    tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
+    entry->verdict_is_measured = true;
     for (size_t i = 0; status == TSW_OK && i < job->arch_count; i++) {
         if (!job->compile_only[i])
-            status = check_arch(job->archs[i], probe, snapshot, pack, err);
+            status = check_arch(job->archs[i], probe, snapshot, entry, err);
     }
     return status;
 }

@@ -1,6 +1,7 @@
 /* Which device this rank has, and the first start of its measure worker. */
 #include "base/log.h"
 #include "base/text.h"
+#include "pack/place.h"
 #include "run/run_state.h"
 
 #include <stdio.h>
@@ -20,11 +21,20 @@ static bool measures_nothing(const tsw_job_t *job)
 
 /* Nobody looks for GPUs here: the worker does, and says what is missing. No GPU is an error, so
  * that no night is simulated by accident. */
-static void choose_cuda(tsw_run_t *run)
+static tsw_status_t choose_cuda(tsw_run_t *run, tsw_err_t *err)
 {
+    for (size_t i = 0; run->job->purpose == TSW_PURPOSE_PROBE && i < run->job->entry_count; i++) {
+        const tsw_job_entry_t *entry = &run->job->entries[i];
+        if (!entry->verdict_is_measured)
+            return tsw_place_err(err, TSW_ERR_INPUT, entry->place,
+                                 "probe: the verdict of pack %s is of simulated times; on a GPU a "
+                                 "probe needs one of a GPU",
+                                 entry->pack->name);
+    }
     snprintf(run->spec.kind, sizeof(run->spec.kind), "cuda");
     run->spec.place = tsw_comm_node_rank(run->comm);
     run->has_device = true;
+    return TSW_OK;
 }
 
 /* ---- sim ---- */
@@ -211,10 +221,8 @@ tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err)
     const bool is_auto = device == NULL || strcmp(device, "auto") == 0;
     if (is_auto && measures_nothing(run->job))
         return TSW_OK;
-    if (is_auto || strcmp(device, "cuda") == 0) {
-        choose_cuda(run);
-        return TSW_OK;
-    }
+    if (is_auto || strcmp(device, "cuda") == 0)
+        return choose_cuda(run, err);
     if (tsw_text_starts_with(device, "sim:"))
         return choose_sim(run, device + strlen("sim:"), err);
     if (tsw_text_starts_with(device, "replay:")) {

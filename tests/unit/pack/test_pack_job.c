@@ -58,8 +58,8 @@ static void add_pack(tsw_fileset_t *files, const char *folder, const char *yaml)
     tsw_fileset_fini(&pack);
 }
 
-/* The table of a run: arch, pack, its key and the verdict; key NULL: that of the demo pack. */
-static void add_verdict(tsw_fileset_t *files, const char *name, const char *arch, const char *pack,
+/* The table of a run: mode, arch, key of the demo pack (NULL: the true one) and verdict. */
+static void add_verdict(tsw_fileset_t *files, const char *name, const char *mode, const char *arch,
                         const char *key, const char *verdict)
 {
     tsw_fileset_t demo = TSW_FILESET_INIT;
@@ -68,11 +68,12 @@ static void add_verdict(tsw_fileset_t *files, const char *name, const char *arch
     tsw_test_pack_files(tsw_test_pack_text, &demo);
     assert_int_equal(tsw_fileset_key(&demo, &now, NULL), TSW_OK);
     snprintf(text, sizeof(text),
-             "{\n  \"format\": \"tilesweep-table\",\n  \"arch\": \"%s\",\n  \"packs\": [\n"
+             "{\n  \"format\": \"tilesweep-table\",\n  \"arch\": \"%s\",\n  \"mode\": \"%s\",\n"
+             "  \"packs\": [\n"
              "    {\n      \"name\": \"other\", \"pack_key\": \"1\", \"verdict\": \"done\"},\n"
-             "    {\n      \"name\": \"%s\", \"pack_key\": \"%s\", \"verdict\": \"%s\"}\n"
+             "    {\n      \"name\": \"demo\", \"pack_key\": \"%s\", \"verdict\": \"%s\"}\n"
              "  ]\n}\n",
-             arch, pack, key != NULL ? key : tsw_key_format(now, now_text), verdict);
+             arch, mode, key != NULL ? key : tsw_key_format(now, now_text), verdict);
     add(files, name, text);
     tsw_fileset_fini(&demo);
 }
@@ -84,10 +85,11 @@ static tsw_status_t read_job(const char *yaml, const char *csv, tsw_job_t **job_
     add_pack(&files, "demo", tsw_test_pack_text);
     if (csv != NULL)
         add(&files, "csv/shapes.csv", csv);
-    add_verdict(&files, "verdicts/v/slow.json", "sm_90", "demo", NULL, "probe-needed");
-    add_verdict(&files, "verdicts/v/done.json", "sm_90", "demo", NULL, "done");
-    add_verdict(&files, "verdicts/v/old.json", "sm_90", "demo", "12", "probe-needed");
-    add_verdict(&files, "verdicts/v/sm_80.json", "sm_80", "demo", NULL, "probe-needed");
+    add_verdict(&files, "verdicts/v/slow.json", "cuda", "sm_90", NULL, "probe-needed");
+    add_verdict(&files, "verdicts/v/done.json", "cuda", "sm_90", NULL, "done");
+    add_verdict(&files, "verdicts/v/old.json", "cuda", "sm_90", "12", "probe-needed");
+    add_verdict(&files, "verdicts/v/sm_80.json", "cuda", "sm_80", NULL, "probe-needed");
+    add_verdict(&files, "verdicts/v/sim.json", "sim", "sm_90", NULL, "probe-needed");
     add(&files, "verdicts/v/other.json", "{format: 1}");
     tsw_status_t status = tsw_job_read(&files, job_p, err);
     assert_true((status == TSW_OK) == (files.count == 0));
@@ -292,6 +294,8 @@ static void test_probe_names_every_knob_once(void **state)
         {"{fixed: [TILE_M, TILE_X, num_ctas], varied: [SWAP, occupancy], "
          "verdict: [v/sm_80.json, v/slow.json]}",
          NULL},
+        {"{fixed: [TILE_M, TILE_X, num_ctas], varied: [SWAP, occupancy], verdict: v/sim.json}",
+         NULL},
         {"{fixed: [TILE_M, TILE_X, num_ctas], varied: [SWAP, occupancy], verdict: v/done.json}",
          "is 'done'; a probe is for 'probe-needed' alone"},
         {"{fixed: [TILE_M, TILE_X, num_ctas], varied: [SWAP, occupancy], verdict: v/old.json}",
@@ -325,8 +329,11 @@ static void test_probe_names_every_knob_once(void **state)
                         : status != TSW_OK && strstr(err.text, cases[i].says) != NULL;
         if (!good)
             fail_msg("case %zu: status %d: %s", i, (int)status, err.text);
-        if (status == TSW_OK)
+        if (status == TSW_OK) {
             assert_true(job->entries[0].fixed_count == 3 && job->entries[0].varied_count == 2);
+            assert_int_equal(job->entries[0].verdict_is_measured,
+                             strstr(cases[i].probe, "sim.json") == NULL);
+        }
         tsw_job_free(job);
         tsw_free(yaml);
     }
