@@ -25,15 +25,15 @@ bool tsw_buf_ok(const tsw_buf_t *buf)
     return !buf->failed;
 }
 
-static bool reserve(tsw_buf_t *buf, size_t more)
+bool tsw_buf_reserve(tsw_buf_t *buf, size_t size)
 {
     if (buf->failed)
         return false;
-    if (more >= SIZE_MAX / 2 - buf->size) {
+    if (size >= SIZE_MAX / 2 - buf->size) {
         buf->failed = true;
         return false;
     }
-    size_t wanted = buf->size + more + 1;
+    size_t wanted = buf->size + size + 1;
     if (wanted <= buf->capacity)
         return true;
     size_t capacity = buf->capacity > 0 ? buf->capacity : 64;
@@ -51,7 +51,7 @@ static bool reserve(tsw_buf_t *buf, size_t more)
 
 uint8_t *tsw_buf_extend(tsw_buf_t *buf, size_t size)
 {
-    if (!reserve(buf, size))
+    if (!tsw_buf_reserve(buf, size))
         return NULL;
     uint8_t *room = buf->data + buf->size;
     buf->size += size;
@@ -78,7 +78,7 @@ void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...)
     va_start(args, format);
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    if (n >= 0 && reserve(buf, (size_t)n)) {
+    if (n >= 0 && tsw_buf_reserve(buf, (size_t)n)) {
         vsnprintf((char *)buf->data + buf->size, (size_t)n + 1, format, again);
         buf->size += (size_t)n;
     } else {
@@ -105,7 +105,7 @@ const char *tsw_buf_text(const tsw_buf_t *buf)
 
 char *tsw_buf_take_text(tsw_buf_t *buf)
 {
-    if (!reserve(buf, 0)) {
+    if (!tsw_buf_reserve(buf, 0)) {
         tsw_buf_fini(buf);
         return NULL;
     }

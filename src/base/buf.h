@@ -23,6 +23,8 @@ void tsw_buf_fini(tsw_buf_t *buf);  /* frees; the buffer is empty and usable aga
 void tsw_buf_clear(tsw_buf_t *buf); /* size 0, keeps memory, forgets a failure */
 bool tsw_buf_ok(const tsw_buf_t *buf);
 void tsw_buf_append(tsw_buf_t *buf, const void *bytes, size_t size);
+/* Memory for size more bytes, at once; false: out of memory. */
+bool tsw_buf_reserve(tsw_buf_t *buf, size_t size);
 /* Room for size more bytes at the end, for the caller to fill (borrowed until the next change);
  * NULL when out of memory. */
 uint8_t *tsw_buf_extend(tsw_buf_t *buf, size_t size);

@@ -61,6 +61,9 @@ tsw_status_t tsw_err_from_errno(int errno_value)
     case EFBIG: /* a file size limit is a full disk to its user */
         return TSW_ERR_FULL;
     case ENOENT:
+    case ENOTDIR:
+    case ENAMETOOLONG:
+    case ELOOP:
         return TSW_ERR_NOT_FOUND;
     case EEXIST:
         return TSW_ERR_EXISTS;

@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { SPECIAL_MAX = 64 << 20 };
+
 static tsw_status_t fail_errno(tsw_err_t *err, const char *what, const char *path)
 {
     int saved = errno;
@@ -19,8 +21,32 @@ static tsw_status_t fail_errno(tsw_err_t *err, const char *what, const char *pat
                               strerror(saved));
 }
 
+/* A pipe or a device: how much it holds nobody knows, and there is nothing to replace. */
+static bool is_special(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+}
+
+/* /dev/zero has no end. */
+static tsw_status_t read_special(const char *path, tsw_buf_t *out, tsw_err_t *err)
+{
+    const size_t before = out->size;
+    tsw_status_t status = tsw_file_read_start(path, SPECIAL_MAX + 1, out, err);
+    if (status == TSW_OK && out->size - before > SPECIAL_MAX)
+        return tsw_err_set(err, TSW_ERR_INPUT, "%s is no file, and gives more than %d MiB", path,
+                           SPECIAL_MAX >> 20);
+    return status;
+}
+
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err)
 {
+    uint64_t size = 0;
+    if (is_special(path))
+        return read_special(path, out, err);
+    if (tsw_file_size(path, &size) && tsw_buf_ok(out) && !tsw_buf_reserve(out, size))
+        return tsw_err_set(err, TSW_ERR_NOMEM, "%s: no memory for its %llu bytes", path,
+                           (unsigned long long)size);
     return tsw_file_read_start(path, SIZE_MAX, out, err);
 }
 
@@ -144,13 +170,6 @@ out:
     return status;
 }
 
-/* A pipe or a device: there is nothing to replace. */
-static bool is_special(const char *path)
-{
-    struct stat st;
-    return stat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
-}
-
 static tsw_status_t write_into(const char *path, const void *bytes, size_t size, tsw_err_t *err)
 {
     int fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -166,6 +185,8 @@ tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t s
     struct stat st;
     if (is_special(path))
         return write_into(path, bytes, size, err);
+    if (tsw_path_is_dir(path))
+        return tsw_err_set(err, TSW_ERR_ARG, "%s is a folder, wanted a file", path);
     if (lstat(path, &st) != 0 || !S_ISLNK(st.st_mode))
         return replace(path, bytes, size, err);
     char *target = tsw_path_real(path);
@@ -212,7 +233,7 @@ tsw_status_t tsw_dir_make(const char *path, tsw_err_t *err)
             break;
     }
     if (status == TSW_OK && !tsw_path_is_dir(path))
-        status = tsw_err_set(err, TSW_ERR_IO, "%s exists and is not a folder", path);
+        status = tsw_err_set(err, TSW_ERR_ARG, "%s exists and is not a folder", path);
     tsw_free(copy);
     return status;
 }

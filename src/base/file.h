@@ -9,7 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO. */
+/* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO; TSW_ERR_NOMEM before anything of a
+ * file beyond memory is read; TSW_ERR_INPUT for a pipe or a device that gives more than 64 MiB. */
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
 
 /* The same with its first limit bytes alone. */
@@ -17,7 +18,7 @@ tsw_status_t tsw_file_read_start(const char *path, size_t limit, tsw_buf_t *out,
 
 /* Replace path atomically: tmp file beside it, fsync, rename. Readers see the old or the new file,
  * never a part. A link stays, its file is replaced; a pipe or a device is written to. TSW_ERR_FULL
- * when the disk is full (the tmp file is removed). */
+ * when the disk is full (the tmp file is removed), TSW_ERR_ARG for a folder. */
 tsw_status_t tsw_file_write_atomic(const char *path, const void *bytes, size_t size,
                                    tsw_err_t *err);
 
@@ -29,7 +30,8 @@ bool tsw_file_size(const char *path, uint64_t *size_p);
 /* fsync a finished file and rename it to final_path, then fsync the folder. */
 tsw_status_t tsw_file_seal(const char *tmp_path, const char *final_path, tsw_err_t *err);
 
-tsw_status_t tsw_dir_make(const char *path, tsw_err_t *err); /* with parents; fine if it exists */
+/* With parents; fine if it exists. TSW_ERR_ARG when something else has that name. */
+tsw_status_t tsw_dir_make(const char *path, tsw_err_t *err);
 /* mkdir that must be the first: TSW_ERR_EXISTS when somebody else made it. */
 tsw_status_t tsw_dir_make_exclusive(const char *path, tsw_err_t *err);
 /* Remove path and all below it; a missing path is fine. Never follows links. */

@@ -46,6 +46,27 @@ const tsw_fileset_item_t *tsw_fileset_find(const tsw_fileset_t *set, const char 
     return NULL;
 }
 
+/* A file of a folder. */
+static tsw_status_t add_file(tsw_fileset_t *set, const char *name, const char *path, tsw_err_t *err)
+{
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    uint64_t size = 0, total = 0;
+    for (size_t i = 0; i < set->count; i++)
+        total += set->items[i].size;
+    if (tsw_path_exists(path) && !tsw_file_size(path, &size)) /* to read it might never end */
+        return tsw_err_set(err, TSW_ERR_INPUT, "%s is neither a file nor a folder", path);
+    if (size > TSW_FILESET_BYTES_MAX - total)
+        return tsw_err_set(err, TSW_ERR_INPUT,
+                           "%s: the files of its folder are more than %llu MiB: is there something "
+                           "that does not belong to it?",
+                           path, TSW_FILESET_BYTES_MAX >> 20);
+    tsw_status_t status = tsw_file_read(path, &bytes, err);
+    if (status == TSW_OK)
+        status = tsw_fileset_add(set, name, bytes.data, bytes.size, err);
+    tsw_buf_fini(&bytes);
+    return status;
+}
+
 tsw_status_t tsw_fileset_add_dir(tsw_fileset_t *set, const char *prefix, const char *dir,
                                  tsw_err_t *err)
 {
@@ -54,7 +75,6 @@ tsw_status_t tsw_fileset_add_dir(tsw_fileset_t *set, const char *prefix, const c
     for (size_t i = 0; status == TSW_OK && i < names.count; i++) {
         if (names.names[i][0] == '.')
             continue;
-        tsw_buf_t bytes = TSW_BUF_INIT;
         tsw_buf_t name = TSW_BUF_INIT;
         char *path = tsw_path_join(dir, names.names[i]);
         tsw_buf_printf(&name, "%s%s", prefix, names.names[i]);
@@ -63,16 +83,10 @@ tsw_status_t tsw_fileset_add_dir(tsw_fileset_t *set, const char *prefix, const c
         } else if (tsw_path_is_dir(path)) {
             tsw_buf_append_text(&name, "/");
             status = tsw_fileset_add_dir(set, tsw_buf_text(&name), path, err);
-        } else if (tsw_path_exists(path) && !tsw_path_is_file(path)) {
-            /* To read a pipe or a device might never end. */
-            status = tsw_err_set(err, TSW_ERR_INPUT, "%s is neither a file nor a folder", path);
         } else {
-            status = tsw_file_read(path, &bytes, err);
-            if (status == TSW_OK)
-                status = tsw_fileset_add(set, tsw_buf_text(&name), bytes.data, bytes.size, err);
+            status = add_file(set, tsw_buf_text(&name), path, err);
         }
         tsw_free(path);
-        tsw_buf_fini(&bytes);
         tsw_buf_fini(&name);
     }
     tsw_names_fini(&names);

@@ -20,6 +20,8 @@ typedef struct {
     size_t capacity;
 } tsw_fileset_t;
 
+#define TSW_FILESET_BYTES_MAX (1ull << 31) /* of all files of a folder */
+
 #define TSW_FILESET_INIT                                                                           \
     {                                                                                              \
         .items = NULL                                                                              \
@@ -31,7 +33,8 @@ tsw_status_t tsw_fileset_add(tsw_fileset_t *set, const char *name, const void *b
                              tsw_err_t *err);
 /* Borrowed; NULL when there is no such name. */
 const tsw_fileset_item_t *tsw_fileset_find(const tsw_fileset_t *set, const char *name);
-/* Every file below dir (recursively, sorted, no hidden ones) as prefix + relative name. */
+/* Every file below dir (recursively, sorted, no hidden ones) as prefix + relative name.
+ * TSW_ERR_INPUT when it holds what is no file, or more than TSW_FILESET_BYTES_MAX. */
 tsw_status_t tsw_fileset_add_dir(tsw_fileset_t *set, const char *prefix, const char *dir,
                                  tsw_err_t *err);
 /* The items whose name starts with prefix, names without it. */

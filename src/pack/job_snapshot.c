@@ -202,7 +202,7 @@ tsw_status_t tsw_job_snapshot(const char *job_path, const char *kernels_dir,
     if (status == TSW_OK && tsw_path_is_dir(job_path))
         status = tsw_err_set(err, TSW_ERR_INPUT, "%s is a folder, wanted a job file", job_path);
     if (status == TSW_OK)
-        status = tsw_file_read(job_path, &bytes, err);
+        status = tsw_file_read_start(job_path, TSW_NODE_BYTES_MAX + 1, &bytes, err);
     if (status == TSW_OK)
         status = take_all(&snapshot, &bytes, err);
     if (status == TSW_OK)

@@ -97,7 +97,7 @@ static void test_write_when_the_target_is_a_folder_then_error_and_no_rest(void *
 {
     place_t *place = *state;
     assert_int_equal(tsw_dir_make(place->path, NULL), TSW_OK);
-    assert_int_not_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
+    assert_int_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_ERR_ARG);
     assert_int_equal(count_names(place->dir), 1);
 }
 
@@ -125,6 +125,47 @@ static void test_read_when_large_then_whole(void **state)
     assert_memory_equal(bytes.data, data, size);
     tsw_buf_fini(&bytes);
     tsw_free(data);
+}
+
+static void test_read_when_without_end_then_input_error(void **state)
+{
+    (void)state;
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_file_read("/dev/zero", &bytes, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "/dev/zero"));
+    tsw_buf_fini(&bytes);
+}
+
+static void test_read_when_beyond_memory_then_nomem_at_once(void **state)
+{
+    place_t *place = *state;
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
+    assert_int_equal(truncate(place->path, (off_t)1 << 42), 0);
+    tsw_mem_fail_at(1); /* as malloc does, where memory is not overcommitted without limit */
+    assert_int_equal(tsw_file_read(place->path, &bytes, &err), TSW_ERR_NOMEM);
+    tsw_mem_fail_at(0);
+    assert_non_null(strstr(err.text, "4398046511104 bytes"));
+    assert_null(bytes.data);
+    tsw_buf_fini(&bytes);
+}
+
+static void test_no_file_can_have_such_a_name(void **state)
+{
+    place_t *place = *state;
+    tsw_buf_t bytes = TSW_BUF_INIT;
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%0300d", place->dir, 0);
+    assert_int_equal(tsw_file_read(path, &bytes, NULL), TSW_ERR_NOT_FOUND);
+    assert_int_equal(symlink(place->path, place->path), 0);
+    assert_int_equal(tsw_file_read(place->path, &bytes, NULL), TSW_ERR_NOT_FOUND);
+    assert_int_equal(unlink(place->path), 0);
+    assert_int_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
+    snprintf(path, sizeof(path), "%s/below", place->path);
+    assert_int_equal(tsw_file_read(path, &bytes, NULL), TSW_ERR_NOT_FOUND);
+    tsw_buf_fini(&bytes);
 }
 
 static void test_seal_when_done_then_only_final_name(void **state)
@@ -155,7 +196,7 @@ static void test_dir_when_a_file_is_in_the_way_then_error(void **state)
     char below[128];
     snprintf(below, sizeof(below), "%s/f/sub", place->dir);
     assert_int_equal(tsw_file_write_atomic(place->path, "x", 1, NULL), TSW_OK);
-    assert_int_not_equal(tsw_dir_make(place->path, NULL), TSW_OK);
+    assert_int_equal(tsw_dir_make(place->path, NULL), TSW_ERR_ARG);
     assert_int_not_equal(tsw_dir_make(below, NULL), TSW_OK);
 }
 
@@ -230,6 +271,9 @@ int main(void)
         TEST(test_write_when_the_target_is_a_folder_then_error_and_no_rest),
         TEST(test_read_when_folder_then_error),
         TEST(test_read_when_large_then_whole),
+        cmocka_unit_test(test_read_when_without_end_then_input_error),
+        TEST(test_read_when_beyond_memory_then_nomem_at_once),
+        TEST(test_no_file_can_have_such_a_name),
         TEST(test_seal_when_done_then_only_final_name),
         TEST(test_dir_when_made_twice_then_fine_but_not_exclusively),
         TEST(test_dir_when_a_file_is_in_the_way_then_error),

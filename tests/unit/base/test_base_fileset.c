@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void add(tsw_fileset_t *set, const char *name, const char *text)
 {
@@ -121,6 +122,24 @@ static void test_dir_when_it_holds_a_pipe_then_refused(void **state)
     tsw_fileset_fini(&set);
 }
 
+static void test_dir_when_it_holds_too_much_then_refused(void **state)
+{
+    (void)state;
+    char dir[] = "/tmp/tsw-test-fileset-XXXXXX";
+    char path[64];
+    tsw_fileset_t set = TSW_FILESET_INIT;
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/core", dir);
+    assert_int_equal(tsw_file_write_atomic(path, "x", 1, NULL), TSW_OK);
+    assert_int_equal(truncate(path, (off_t)TSW_FILESET_BYTES_MAX + 1), 0);
+    assert_int_equal(tsw_fileset_add_dir(&set, "", dir, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "/core"));
+    assert_int_equal(set.count, 0);
+    tsw_fileset_fini(&set);
+    assert_int_equal(tsw_dir_remove(dir, NULL), TSW_OK);
+}
+
 static void test_add_when_any_allocation_fails_then_set_stays(void **state)
 {
     (void)state;
@@ -144,6 +163,7 @@ int main(void)
         cmocka_unit_test(test_subset_when_prefixed_then_names_without_it),
         cmocka_unit_test(test_dir_when_added_then_recursive_sorted_without_hidden),
         cmocka_unit_test(test_dir_when_it_holds_a_pipe_then_refused),
+        cmocka_unit_test(test_dir_when_it_holds_too_much_then_refused),
         cmocka_unit_test(test_add_when_any_allocation_fails_then_set_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
