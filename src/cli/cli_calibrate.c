@@ -6,6 +6,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
+#include "cli/cli_output.h"
 #include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "pack/pack.h"
@@ -254,7 +255,10 @@ static tsw_status_t calibrate(const tsw_words_t *words, void *user, int *exit_p,
     (void)words;
     (void)exit_p;
     tsw_cli_catch_signals();
-    tsw_status_t status = measure(args, &now, err);
+    tsw_status_t status =
+        tsw_cli_check_output(args->output, TSW_CALIBRATION_START, "a calibration", err);
+    if (status == TSW_OK)
+        status = measure(args, &now, err);
     if (status != TSW_OK)
         return status;
     print_table(&now);

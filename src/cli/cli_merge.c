@@ -2,6 +2,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_output.h"
 #include "store/store.h"
 
 #include <stdio.h>
@@ -25,7 +26,9 @@ static tsw_status_t merge(const tsw_words_t *words, void *user, int *exit_p, tsw
     tsw_dataset_t dataset = {0};
     if (output == NULL)
         return tsw_err_set(err, TSW_ERR_ARG, "where to? name a file with -o SWEEP.h5");
-    tsw_status_t status = tsw_cli_read(words->items, words->count, &dataset, err);
+    tsw_status_t status = tsw_cli_check_output(output, TSW_STORE_START, "a sweep", err);
+    if (status == TSW_OK)
+        status = tsw_cli_read(words->items, words->count, &dataset, err);
     if (status == TSW_OK)
         status = tsw_store_write(output, &dataset, err);
     if (status == TSW_OK) {

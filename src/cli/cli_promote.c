@@ -5,6 +5,7 @@
 #include "cli/cli_commands.h"
 #include "cli/cli_exit.h"
 #include "cli/cli_input.h"
+#include "cli/cli_output.h"
 #include "rules/patch.h"
 #include "rules/widen.h"
 #include "space/space.h"
@@ -217,7 +218,9 @@ static tsw_status_t promote(const tsw_words_t *words, void *user, int *exit_p, t
     tsw_buf_t out = TSW_BUF_INIT;
     size_t index = 0;
     (void)exit_p;
-    tsw_status_t status = tsw_cli_read(words->items, 1, &dataset, err);
+    tsw_status_t status = tsw_cli_check_output(args->output, TSW_PATCH_START, "a patch", err);
+    if (status == TSW_OK)
+        status = tsw_cli_read(words->items, 1, &dataset, err);
     if (status == TSW_OK)
         status = check_purpose(&dataset, err);
     if (status == TSW_OK)

@@ -78,8 +78,7 @@ tsw_status_t tsw_roof_write(const tsw_calibration_t *calibration, const char *pa
     size_t count = 0;
     const tsw_calibration_field_t *fields = tsw_calibration_fields(&count);
     tsw_buf_t out = TSW_BUF_INIT;
-    tsw_buf_printf(&out, "{\n  \"format\": \"%s\",\n  \"schema\": %d,\n", TSW_CALIBRATION_FORMAT,
-                   TSW_CALIBRATION_SCHEMA);
+    tsw_buf_printf(&out, "%s,\n  \"schema\": %d,\n", TSW_CALIBRATION_START, TSW_CALIBRATION_SCHEMA);
     put_text(&out, "  ", "tool", "tilesweep " TSW_VERSION);
     tsw_buf_printf(&out, "  \"wall_ns\": %llu,\n", (unsigned long long)calibration->wall_ns);
     put_gpu(&out, &calibration->gpu);

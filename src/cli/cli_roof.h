@@ -7,6 +7,7 @@
 #include "record/dataset.h"
 
 #define TSW_CALIBRATION_FORMAT "tilesweep-calibration"
+#define TSW_CALIBRATION_START  "{\n  \"format\": \"" TSW_CALIBRATION_FORMAT "\"" /* of a file */
 #define TSW_CALIBRATION_SCHEMA 1
 
 /* Where the calibration of a GPU is kept; heap, NULL when out of memory. TSW_CALIBRATIONS names

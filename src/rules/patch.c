@@ -376,7 +376,7 @@ tsw_status_t tsw_patch_diff(const char *before, const char *after, const char *n
         status = edits != NULL ? compare(&a, &b, edits, &count, err) : tsw_err_nomem(err);
     }
     if (status == TSW_OK) {
-        tsw_buf_printf(out, "--- a/%s\n+++ b/%s\n", name, name);
+        tsw_buf_printf(out, TSW_PATCH_START "%s\n+++ b/%s\n", name, name);
         put_hunks(edits, count, out);
         if (!tsw_buf_ok(out))
             status = tsw_err_nomem(err);

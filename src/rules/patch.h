@@ -5,6 +5,8 @@
 #include "base/buf.h"
 #include "pack/pack.h"
 
+#define TSW_PATCH_START "--- a/" /* of a unified diff */
+
 /* Appends the text of kernel.yaml with this list in place of the arch's own, or before the list
  * that served the arch. source: free text; rows: "{TILE_M: 64, occupancy: 1}".
  * TSW_ERR_UNSUPPORTED: the lists are not written in block style. */

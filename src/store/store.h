@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "record/dataset.h"
 
+#define TSW_STORE_START        "tilesweep 1 " /* of every file */
 #define TSW_STORE_SCHEMA_MAJOR 1
 #define TSW_STORE_SCHEMA_MINOR 2
 
