@@ -163,7 +163,7 @@ static tsw_status_t judge(const tsw_group_t *group, const tsw_cli_verdicts_t *ve
     tsw_status_t status = TSW_OK;
     if (verdict->pack != NULL)
         status = tsw_verdict_coverage(verdict->pack, group->arch, shapes, group->cell_count,
-                                      &verdict->missing, err);
+                                      &verdict->missing, &verdict->broken, err);
     tsw_free(shapes);
     verdict->facts = facts_of(group, verdict->pack);
     tsw_verdict_space_t space =

@@ -12,6 +12,7 @@ typedef struct {
     const tsw_pack_t
         *pack;          /* borrowed; NULL: its files are not at hand, so coverage is not known */
     tsw_lint_t missing; /* coverage */
+    size_t broken;      /* other findings of the lint of the pack on the arch */
     tsw_suggest_facts_t facts;
 } tsw_cli_verdict_t;
 

@@ -131,6 +131,9 @@ void tsw_cli_verdict_print(const char *purpose, const tsw_group_t *group,
         print_found(purpose, group, verdict, out);
         return;
     }
+    if (verdict->broken > 0)
+        tsw_buf_printf(out, "  the pack breaks rules of tuning, %zu of them: 'tilesweep lint'\n",
+                       verdict->broken);
     tsw_buf_printf(out, "  verdict %s", tsw_verdict_name(verdict->verdict));
     if (verdict->verdict == TSW_VERDICT_NONE) {
         tsw_buf_printf(out, ": no shape has both the baseline and another config%s%s\n",

@@ -134,26 +134,29 @@ static bool is_on(const tsw_finding_t *finding, tsw_arch_t arch)
     return false;
 }
 
-/* Keeps the open coverage of one arch. */
-static void keep_coverage(tsw_lint_t *lint, tsw_arch_t arch)
+/* Keeps the open coverage of one arch; the number of other open findings there. */
+static size_t keep_coverage(tsw_lint_t *lint, tsw_arch_t arch)
 {
-    size_t kept = 0;
+    size_t kept = 0, others = 0;
     for (size_t i = 0; i < lint->count; i++) {
         tsw_finding_t *finding = &lint->findings[i];
-        if (tsw_finding_is_coverage(finding) && is_on(finding, arch)) {
+        const bool is_here = finding->archs[0] == '\0' || is_on(finding, arch);
+        if (tsw_finding_is_coverage(finding) && is_here) {
             lint->findings[kept++] = *finding;
         } else {
+            others += finding->reason == NULL && is_here;
             tsw_free(finding->text);
             tsw_free(finding->fix);
             tsw_free(finding->row);
         }
     }
     lint->count = lint->open = kept;
+    return others;
 }
 
 tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
                                   const char *const *shapes, size_t shape_count,
-                                  tsw_lint_t *missing_p, tsw_err_t *err)
+                                  tsw_lint_t *missing_p, size_t *broken_p, tsw_err_t *err)
 {
     static const tsw_lint_rule_t rule = {"R38", "tiles_of_shapes", TSW_ENTRY_EXISTING_CONFIGS, NULL,
                                          "tiles follow the shapes"};
@@ -161,7 +164,7 @@ tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
     tsw_status_t status = tsw_lint_pack(pack, &lint, err);
     if (status != TSW_OK)
         return status;
-    keep_coverage(&lint, arch);
+    const size_t broken = keep_coverage(&lint, arch);
     tsw_lint_ctx_t c = {.pack = pack,
                         .kind = tsw_kind_of(pack),
                         .arch = arch,
@@ -177,9 +180,11 @@ tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
             asks[a](&c, shapes[i]);
     }
     lint.open = lint.count;
-    if (c.status == TSW_OK)
+    if (c.status == TSW_OK) {
         *missing_p = lint;
-    else
+        *broken_p = broken;
+    } else {
         tsw_lint_fini(&lint);
+    }
     return c.status;
 }

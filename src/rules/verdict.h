@@ -36,9 +36,10 @@ const char *tsw_verdict_name(tsw_verdict_t verdict); /* "probe-needed" */
 #define TSW_VERDICT_FOR_PROBE "probe-needed"
 
 /* What is missing on an arch: the open findings of coverage of the pack's lint, and what the shapes
- * ask for. Findings are moved to *missing_p, a lint of its own; tsw_lint_fini. */
+ * ask for. Findings are moved to *missing_p, a lint of its own; tsw_lint_fini. *broken_p: how many
+ * others the lint has there. */
 tsw_status_t tsw_verdict_coverage(const tsw_pack_t *pack, tsw_arch_t arch,
                                   const char *const *shapes, size_t shape_count,
-                                  tsw_lint_t *missing_p, tsw_err_t *err);
+                                  tsw_lint_t *missing_p, size_t *broken_p, tsw_err_t *err);
 
 #endif

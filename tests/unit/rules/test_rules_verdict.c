@@ -75,9 +75,37 @@ static void test_verdict_without_a_ratio_is_none(void **state)
 static tsw_lint_t coverage(const tsw_pack_t *pack, tsw_arch_t arch, const char *shape)
 {
     tsw_lint_t missing = {0};
+    size_t broken = 99;
     assert_int_equal(
-        tsw_verdict_coverage(pack, arch, &shape, shape != NULL ? 1 : 0, &missing, NULL), TSW_OK);
+        tsw_verdict_coverage(pack, arch, &shape, shape != NULL ? 1 : 0, &missing, &broken, NULL),
+        TSW_OK);
+    assert_int_equal(broken, 0);
     return missing;
+}
+
+static void check_broken(const rules_base_t *base, const char *old, const char *new_text,
+                         tsw_arch_t arch, size_t wanted)
+{
+    tsw_pack_t *pack = rules_pack_new(base, old, new_text);
+    tsw_lint_t missing = {0};
+    size_t broken = 99;
+    assert_int_equal(tsw_verdict_coverage(pack, arch, NULL, 0, &missing, &broken, NULL), TSW_OK);
+    assert_int_equal(broken, wanted);
+    tsw_lint_fini(&missing);
+    tsw_pack_free(pack);
+}
+
+/* What is no coverage, on all archs and on one. */
+static void test_other_findings_are_counted(void **state)
+{
+    (void)state;
+    check_broken(&rules_matmul, "options: []", "options: [--use_fast_math]", 90, 1);
+    check_broken(&rules_matmul, "  default:",
+                 "  sm_80:\n    source: tests\n    configs:\n      - {TILE_M: [64, 128], TILE_N: "
+                 "[64, 128], TILE_K: 64, occupancy: [1, 2], num_ctas: [1, 2]}\n  default:",
+                 80, 1);
+    check_broken(&rules_dual, "occupancy: [1, 2]", "occupancy: [1, 2, 4]", 90, 1);
+    check_broken(&rules_rows, "[1, 2, 4, 8]", "[1, 2, 4]", 90, 0);
 }
 
 /* A space that lacks pairs of CTAs is to be widened by one, on the archs that want them. */
@@ -141,6 +169,7 @@ int main(void)
         cmocka_unit_test(test_verdict_when_nothing_is_left_to_probe_then_stops_in_the_band),
         cmocka_unit_test(test_verdict_above_the_band_wants_confidence),
         cmocka_unit_test(test_verdict_without_a_ratio_is_none),
+        cmocka_unit_test(test_other_findings_are_counted),
         cmocka_unit_test(test_coverage_names_what_widens_the_space),
         cmocka_unit_test(test_coverage_when_shapes_are_skinny_asks_longer_tiles),
         cmocka_unit_test(test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones),
