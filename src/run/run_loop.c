@@ -168,6 +168,15 @@ static bool take_messages(tsw_run_t *run)
 
 /* ---- the loop ---- */
 
+/* A generation begins with nothing of the one before but the worker that stays. Otherwise results
+ * do not wait for the end of a worker that is killed: the driver takes 0.1 s for it. */
+static bool must_await_children(const tsw_run_t *run, bool stays)
+{
+    if (tsw_run_searches(run))
+        return tsw_loop_children(run->loop) > (stays ? 1 : 0);
+    return run->builds.running > 0;
+}
+
 /* No work in hand and none to come: end the children, seal, and say so. */
 static void leave(tsw_run_t *run)
 {
@@ -177,7 +186,7 @@ static void leave(tsw_run_t *run)
     if (!stays) /* else for the next generation */
         tsw_run_worker_kill(run);
     tsw_run_builds_stop(run);
-    if (tsw_loop_children(run->loop) > (stays ? 1 : 0))
+    if (must_await_children(run, stays))
         return;
     tsw_run_seal(run);
     tsw_run_gather_pump(run);
