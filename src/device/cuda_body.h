@@ -80,7 +80,6 @@ typedef struct {
     uint32_t ticket; /* number of the last gate */
     uint32_t shots;  /* that waves were to run so far */
     size_t led_by;   /* kernels that ran before the first shot of the last wave */
-    uint64_t held, peak;
     tsw_cuda_block_t blocks[TSW_CUDA_BLOCKS];
     uint64_t block_turn;
     tsw_cuda_kernel_t **kernels;
@@ -133,10 +132,11 @@ bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience); /* false: tim
 /* The entries of the table, file by file. */
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                  tsw_memory_t *memory_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_memory_ahead(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                   tsw_memory_t *memory_p, tsw_err_t *err);
 void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory);
 /* Give what is kept back to the driver; how many bytes that were. */
 uint64_t tsw_cuda_memory_trim(tsw_cuda_t *cuda);
-uint64_t tsw_cuda_memory_peak(const tsw_device_t *dev);
 tsw_status_t tsw_cuda_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
                            uint64_t elements, const tsw_fill_t *fill, int64_t lo, int64_t hi,
                            uint64_t seed, const void *data, size_t data_size, tsw_err_t *err);

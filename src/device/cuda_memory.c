@@ -35,6 +35,11 @@ static tsw_cuda_block_t *oldest_kept(tsw_cuda_t *cuda)
     return oldest;
 }
 
+static uint64_t most_kept(const tsw_cuda_t *cuda)
+{
+    return cuda->gpu.memory_bytes / 4;
+}
+
 /* Keeps at most so many bytes; how many it gave back. */
 static uint64_t trim(tsw_cuda_t *cuda, uint64_t most)
 {
@@ -90,13 +95,24 @@ static tsw_cuda_block_t *free_place(tsw_cuda_t *cuda)
     return oldest;
 }
 
-static tsw_status_t allocate(tsw_cuda_t *cuda, uint64_t bytes, cu_address_t *address_p,
-                             tsw_err_t *err)
+/* Whether so many more, with all in use and all that is kept, are at most a quarter of the GPU's
+ * memory. */
+static bool is_little(const tsw_cuda_t *cuda, uint64_t bytes)
+{
+    for (size_t i = 0; i < TSW_CUDA_BLOCKS; i++)
+        bytes += cuda->blocks[i].bytes;
+    return bytes <= most_kept(cuda);
+}
+
+static tsw_status_t allocate(tsw_cuda_t *cuda, uint64_t bytes, bool is_ahead,
+                             cu_address_t *address_p, tsw_err_t *err)
 {
     if (take_block(cuda, bytes, address_p))
         return TSW_OK;
+    if (is_ahead && !is_little(cuda, bytes))
+        return tsw_err_set(err, TSW_ERR_DEVICE_MEMORY, "too much to be taken ahead");
     cu_result_t result = cuda->api.memory_alloc(address_p, bytes);
-    if (result == CU_OUT_OF_MEMORY && tsw_cuda_memory_trim(cuda) > 0)
+    if (result == CU_OUT_OF_MEMORY && !is_ahead && tsw_cuda_memory_trim(cuda) > 0)
         result = cuda->api.memory_alloc(address_p, bytes);
     tsw_status_t status = tsw_cuda_call(cuda, result, "cuMemAlloc", err);
     tsw_cuda_block_t *place = status == TSW_OK ? free_place(cuda) : NULL;
@@ -117,13 +133,12 @@ static void release(tsw_cuda_t *cuda, cu_address_t address)
     if (block == &unlisted)
         give_to_driver(cuda, block);
     else
-        (void)trim(cuda, cuda->gpu.memory_bytes / 4);
+        (void)trim(cuda, most_kept(cuda));
 }
 
-tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
-                                 tsw_memory_t *memory_p, tsw_err_t *err)
+static tsw_status_t make(tsw_cuda_t *cuda, uint64_t bytes, uint64_t fence_bytes, bool is_ahead,
+                         tsw_memory_t *memory_p, tsw_err_t *err)
 {
-    tsw_cuda_t *cuda = body(dev);
     tsw_status_t status = tsw_cuda_usable(cuda, err);
     if (status != TSW_OK)
         return status;
@@ -133,18 +148,27 @@ tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fen
     uint64_t front = round_up(fence_bytes, alignment);
     tsw_memory_t memory = {.bytes = bytes, .fence_bytes = front};
     memory.total = front + round_up(bytes + front, alignment);
-    status = allocate(cuda, block_bytes(memory.total), &memory.base, err);
+    status = allocate(cuda, block_bytes(memory.total), is_ahead, &memory.base, err);
     if (status != TSW_OK) {
         tsw_err_wrap(err, "%llu bytes and fences of %llu", (unsigned long long)bytes,
                      (unsigned long long)front);
         return status;
     }
     memory.address = memory.base + front;
-    cuda->peak = cuda->held == 0 ? 0 : cuda->peak;
-    cuda->held += memory.total;
-    cuda->peak = cuda->held > cuda->peak ? cuda->held : cuda->peak;
     *memory_p = memory;
     return TSW_OK;
+}
+
+tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                 tsw_memory_t *memory_p, tsw_err_t *err)
+{
+    return make(body(dev), bytes, fence_bytes, false, memory_p, err);
+}
+
+tsw_status_t tsw_cuda_memory_ahead(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                   tsw_memory_t *memory_p, tsw_err_t *err)
+{
+    return make(body(dev), bytes, fence_bytes, true, memory_p, err);
 }
 
 void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
@@ -152,13 +176,7 @@ void tsw_cuda_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
     tsw_cuda_t *cuda = body(dev);
     if (memory->base != 0)
         release(cuda, memory->base);
-    cuda->held -= memory->total;
     *memory = (tsw_memory_t){.address = 0};
-}
-
-uint64_t tsw_cuda_memory_peak(const tsw_device_t *dev)
-{
-    return ((const tsw_cuda_t *)dev)->peak;
 }
 
 static tsw_status_t set_bytes(tsw_cuda_t *cuda, uint64_t address, uint64_t bytes,

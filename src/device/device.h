@@ -144,8 +144,10 @@ typedef struct tsw_device_ops {
     tsw_status_t (*memory_new)(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                tsw_memory_t *memory_p, tsw_err_t *err);
     void (*memory_free)(tsw_device_t *dev, tsw_memory_t *memory);
-    /* Bytes in such memory, held at most since the last time that none was held. */
-    uint64_t (*memory_peak)(const tsw_device_t *dev);
+    /* The same for a cell that comes after the one in hand, while that runs: it takes little, and
+     * waits for nothing. TSW_ERR_DEVICE_MEMORY: it had better be taken when the cell begins. */
+    tsw_status_t (*memory_ahead)(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                 tsw_memory_t *memory_p, tsw_err_t *err);
     /* Fill `elements` of dtype, seeded; lo/hi: evaluated bounds of index-like fills. Data: bytes
      * of a dataset fill. May return once it is queued, as copy. */
     tsw_status_t (*fill)(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,

@@ -25,7 +25,7 @@ typedef struct {
     uint64_t queued_ns; /* of copies that nobody waited for yet */
     double pace;        /* real time for each virtual; 0: none */
     uint64_t paced_ns;  /* so far was waited for */
-    uint64_t held, peak, capacity, next_address;
+    uint64_t held, capacity, next_address;
     bool lost;
     tsw_fault_t result_fault; /* of the last launch, until somebody looks */
     bool reference_is_wrong;
@@ -84,7 +84,8 @@ void tsw_sim_nvml_attach(tsw_sim_t *sim);
 tsw_status_t tsw_sim_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
                                 tsw_memory_t *memory_p, tsw_err_t *err);
 void tsw_sim_memory_free(tsw_device_t *dev, tsw_memory_t *memory);
-uint64_t tsw_sim_memory_peak(const tsw_device_t *dev);
+tsw_status_t tsw_sim_memory_ahead(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                  tsw_memory_t *memory_p, tsw_err_t *err);
 tsw_status_t tsw_sim_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,
                           uint64_t elements, const tsw_fill_t *how, int64_t lo, int64_t hi,
                           uint64_t seed, const void *data, size_t data_size, tsw_err_t *err);

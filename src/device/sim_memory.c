@@ -22,9 +22,7 @@ tsw_status_t tsw_sim_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fenc
     memory.address = memory.base + front;
     memory.total = front + (bytes + front + unit - 1) / unit * unit;
     sim->next_address += memory.total;
-    sim->peak = sim->held == 0 ? 0 : sim->peak;
     sim->held += memory.total;
-    sim->peak = sim->held > sim->peak ? sim->held : sim->peak;
     *memory_p = memory;
     return TSW_OK;
 }
@@ -35,9 +33,17 @@ void tsw_sim_memory_free(tsw_device_t *dev, tsw_memory_t *memory)
     *memory = (tsw_memory_t){.address = 0};
 }
 
-uint64_t tsw_sim_memory_peak(const tsw_device_t *dev)
+/* Nothing is taken ahead: what a sweep has in hand would hang on when messages arrive. */
+tsw_status_t tsw_sim_memory_ahead(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                  tsw_memory_t *memory_p, tsw_err_t *err)
 {
-    return tsw_sim_const_body(dev)->peak;
+    (void)bytes;
+    (void)fence_bytes;
+    (void)memory_p;
+    tsw_status_t status = tsw_sim_usable(tsw_sim_body(dev), err);
+    if (status != TSW_OK)
+        return status;
+    return tsw_err_set(err, TSW_ERR_DEVICE_MEMORY, "nothing is taken ahead");
 }
 
 tsw_status_t tsw_sim_fill(tsw_device_t *dev, const tsw_memory_t *memory, tsw_dtype_t dtype,

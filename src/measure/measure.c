@@ -153,38 +153,78 @@ static tsw_status_t check_flush(tsw_measure_t *measure, tsw_err_t *err)
     return status;
 }
 
-tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
-                               const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
-                               tsw_err_t *err)
+/* Its memory, and what fills that. */
+static tsw_status_t make(tsw_device_t *dev, const tsw_measure_cell_t *cell, bool is_ahead,
+                         tsw_measure_t **measure_p, tsw_err_t *err)
 {
     tsw_measure_t *measure = tsw_calloc(1, sizeof(*measure));
     if (measure == NULL)
         return tsw_err_nomem(err);
     measure->dev = dev;
     measure->cell = *cell;
+    measure->is_ahead = is_ahead;
     measure->clock.locked_mhz = cell->locked_mhz;
-    measure->sink = *sink;
     measure->pick = -1;
-    measure->start_ns = tsw_measure_now_ns(measure);
-    measure->watch = cell->watch != NULL ? cell->watch : &measure->own_watch;
-    if (cell->watch == NULL)
-        tsw_watch_start(measure->watch, dev, TSW_USE_OTHER);
+    measure->watch = &measure->own_watch;
+    tsw_watch_start(&measure->own_watch, dev, TSW_USE_OTHER);
+    if (cell->watch != NULL && !is_ahead) /* else the time is another cell's */
+        measure->watch = cell->watch;
     int64_t num_sm = (int64_t)dev->ops->gpu(dev)->sm_count;
     tsw_status_t status = cell->eval != NULL ? TSW_OK : tsw_eval_new(&measure->own_eval, err);
     measure->eval = cell->eval != NULL ? cell->eval : measure->own_eval;
     if (status == TSW_OK)
         status = tsw_variant_bind(cell->variant, cell->dims, NULL, num_sm, measure->eval, err);
     if (status == TSW_OK)
-        status = check_flush(measure, err);
-    if (status == TSW_OK)
         status = tsw_measure_args_new(measure, !tsw_measure_is_fixed(measure), err);
+    if (status != TSW_OK)
+        tsw_measure_end(measure);
+    else
+        *measure_p = measure;
+    return status;
+}
+
+static bool has_dataset(const tsw_pack_t *pack)
+{
+    for (size_t i = 0; i < pack->arg_count; i++)
+        if (pack->args[i].fill.kind == TSW_FILL_DATASET)
+            return true;
+    return false;
+}
+
+tsw_measure_t *tsw_measure_prepare(tsw_device_t *dev, const tsw_measure_cell_t *cell)
+{
+    tsw_measure_t *measure = NULL;
+    const bool waits = has_dataset(cell->variant->pack); /* for its copy to the device */
+    return !waits && make(dev, cell, true, &measure, NULL) == TSW_OK ? measure : NULL;
+}
+
+tsw_status_t tsw_measure_begin_prepared(tsw_measure_t *measure, const tsw_measure_cell_t *cell,
+                                        const tsw_measure_sink_t *sink, tsw_err_t *err)
+{
+    measure->cell = *cell;
+    measure->sink = *sink;
+    measure->is_ahead = false;
+    measure->watch = cell->watch != NULL ? cell->watch : &measure->own_watch;
+    measure->start_ns = tsw_measure_now_ns(measure);
+    tsw_status_t status = check_flush(measure, err);
     if (status == TSW_OK && !tsw_measure_is_fixed(measure))
         status = begin_reference(measure, err);
     if (status == TSW_OK)
         status = tsw_measure_ring_new(measure, err);
     if (status != TSW_OK)
         tsw_measure_end(measure);
-    else
+    return status;
+}
+
+tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
+                               const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
+                               tsw_err_t *err)
+{
+    tsw_measure_t *measure = NULL;
+    tsw_status_t status = make(dev, cell, false, &measure, err);
+    if (status == TSW_OK)
+        status = tsw_measure_begin_prepared(measure, cell, sink, err);
+    if (status == TSW_OK)
         *measure_p = measure;
     return status;
 }
@@ -235,7 +275,12 @@ uint64_t tsw_measure_busy_ns(const tsw_measure_t *measure)
 
 uint64_t tsw_measure_peak_bytes(const tsw_measure_t *measure)
 {
-    return measure->dev->ops->memory_peak(measure->dev);
+    uint64_t bytes = measure->ring.arena.total;
+    for (size_t i = 0; i < measure->arg_count; i++) {
+        const tsw_measure_arg_t *arg = &measure->args[i];
+        bytes += arg->input.total + arg->output.total + arg->reference.total;
+    }
+    return bytes; /* all of it is held from the begin to the end */
 }
 
 /* ---- outcomes ---- */

@@ -65,6 +65,14 @@ typedef struct {
 tsw_status_t tsw_measure_begin(tsw_device_t *dev, const tsw_measure_cell_t *cell,
                                const tsw_measure_sink_t *sink, tsw_measure_t **measure_p,
                                tsw_err_t *err);
+/* For the cell that comes next, while a wave of another runs: takes a little memory, and queues
+ * what fills it behind the wave. Nothing waits. Needs an eval of its own. NULL:
+ * that is not possible, and the cell begins like any other. */
+tsw_measure_t *tsw_measure_prepare(tsw_device_t *dev, const tsw_measure_cell_t *cell);
+/* As _begin, once the cell before has ended. cell: the same, whose pointers may be others by now.
+ * Ends it on failure. */
+tsw_status_t tsw_measure_begin_prepared(tsw_measure_t *measure, const tsw_measure_cell_t *cell,
+                                        const tsw_measure_sink_t *sink, tsw_err_t *err);
 /* Load and verify one config; the outcome goes to the sink (a config that was verified before is
  * launched once and tells only a failure). A status other than TSW_OK means that the process must
  * go (context lost, time-out) or host memory ran out. */

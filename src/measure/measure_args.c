@@ -75,7 +75,9 @@ static tsw_status_t memory_new(tsw_measure_t *measure, const tsw_measure_arg_t *
 {
     const tsw_device_ops_t *ops = measure->dev->ops;
     uint64_t bytes = arg->elements * tsw_dtype_bytes(arg->dtype);
-    tsw_status_t status = ops->memory_new(measure->dev, bytes, fence_bytes, memory_p, err);
+    tsw_status_t status = measure->is_ahead
+                              ? ops->memory_ahead(measure->dev, bytes, fence_bytes, memory_p, err)
+                              : ops->memory_new(measure->dev, bytes, fence_bytes, memory_p, err);
     if (status == TSW_OK)
         status = ops->poison(measure->dev, memory_p, false, err);
     if (status != TSW_OK)

@@ -69,6 +69,7 @@ struct tsw_measure {
     tsw_measure_cell_t cell;
     tsw_measure_sink_t sink;
     tsw_eval_t *eval, *own_eval;
+    bool is_ahead; /* another cell is in hand */
     tsw_measure_arg_t *args;
     size_t arg_count;
     tsw_inspection_t *inspections; /* scratch: one per buffer of an argument */

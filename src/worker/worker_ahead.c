@@ -1,7 +1,5 @@
 #include "worker/worker_ahead.h"
 
-#include "wire/child_msg.h"
-
 /* Of frames that wait, in memory. */
 static const size_t most_bytes = 2 << 20;
 
@@ -21,6 +19,8 @@ static void look_at_begin(tsw_ahead_t *ahead, const uint8_t *body, size_t size,
     if (tsw_get_msg_begin(body, size, &msg, NULL) != TSW_OK || msg.pack >= job->pack_count)
         return;
     ahead->pack = job->packs[msg.pack];
+    if (ahead->prepare != NULL)
+        ahead->prepare(ahead->user, &msg);
     load(dev, msg.reference, msg.reference_size, ahead->pack->reference.entry);
 }
 

@@ -6,6 +6,7 @@
 #include "wire/child_msg.h"
 #include "worker/worker.h"
 #include "worker/worker_ahead.h"
+#include "worker/worker_cell.h"
 #include "worker/worker_post.h"
 
 #include <stdio.h>
@@ -28,16 +29,18 @@ typedef struct {
     uint32_t locked_mhz; /* its SM clock is; 0: free */
     bool check_timer;
     tsw_buf_t tool; /* the cubin of its own kernels */
-    tsw_eval_t *eval;
-    const void **fill_data; /* of the arguments of the cell's pack, borrowed from the job */
-    size_t *fill_sizes;
-    /* The cell in hand; measure NULL: none, or it could not begin. */
-    tsw_variant_t variant;
-    tsw_measure_t *measure;
+    tsw_worker_cell_t cells[2];
+    unsigned now;        /* the one in hand; the other may have been prepared */
     tsw_watch_t watch;   /* from the device on; its account begins when all is ready */
     uint64_t **recorded; /* samples of a replay, kept until the cell ends */
     size_t recorded_count, recorded_capacity;
 } worker_t;
+
+/* In hand. */
+static tsw_worker_cell_t *cell_of(worker_t *worker)
+{
+    return &worker->cells[worker->now];
+}
 
 /* Once it matters that the rank hears it: tsw_post_send. */
 static void say(worker_t *worker, uint32_t type)
@@ -115,6 +118,19 @@ static bool work_ahead(void *user)
            tsw_ahead_work(&worker->ahead, worker->fd, &worker->in, worker->job, worker->dev);
 }
 
+/* The cell that comes next; a large one waits for its turn. Protocols of others are to find the GPU
+ * as they left it. */
+static void prepare_next(void *user, const tsw_msg_begin_t *msg)
+{
+    worker_t *worker = user;
+    tsw_worker_cell_t *next = &worker->cells[!worker->now];
+    const tsw_protocol_t protocol = worker->job->policy.protocol;
+    if (next->measure == NULL &&
+        (protocol == TSW_PROTOCOL_RACE || protocol == TSW_PROTOCOL_ROUNDS) &&
+        tsw_worker_cell_describe(next, worker->job, msg, NULL) == TSW_OK)
+        next->measure = tsw_measure_prepare(worker->dev, &next->about);
+}
+
 static void tell_timer(void *user, const tsw_timer_check_t *check)
 {
     worker_t *worker = user;
@@ -137,8 +153,6 @@ static tsw_status_t open_device(worker_t *worker, tsw_msg_init_t *msg, tsw_err_t
     worker->locked_mhz = msg->locked_mhz;
     worker->check_timer = msg->check_timer;
     tsw_status_t status = tsw_job_read(&msg->snapshot, &worker->job, err);
-    if (status == TSW_OK)
-        status = tsw_eval_new(&worker->eval, err);
     if (status == TSW_OK)
         status = tsw_device_open(&spec, &worker->dev, err);
     if (status == TSW_OK && worker->check_timer)
@@ -188,7 +202,7 @@ static tsw_status_t on_tool(worker_t *worker, tsw_err_t *err)
 
 static tsw_status_t on_calibrate(worker_t *worker, tsw_err_t *err)
 {
-    if (worker->tool.size == 0 || worker->measure != NULL)
+    if (worker->tool.size == 0 || cell_of(worker)->measure != NULL)
         return tsw_err_set(err, TSW_ERR_BUG, "calibrate: no tool, or amid a cell");
     tsw_calibration_t calibration;
     const bool is_real = strcmp(worker->dev->ops->gpu(worker->dev)->mode, "cuda") == 0;
@@ -204,9 +218,7 @@ static tsw_status_t on_calibrate(worker_t *worker, tsw_err_t *err)
 
 static void end_cell(worker_t *worker)
 {
-    if (worker->measure != NULL)
-        tsw_measure_end(worker->measure);
-    worker->measure = NULL;
+    tsw_worker_cell_end(cell_of(worker));
     for (size_t i = 0; i < worker->recorded_count; i++)
         tsw_free(worker->recorded[i]);
     worker->recorded_count = 0;
@@ -220,60 +232,26 @@ static bool is_refusal(tsw_status_t status)
            status == TSW_ERR_OVERFLOW || status == TSW_ERR_UNSUPPORTED;
 }
 
-/* The numbers of dataset fills, as the snapshot has them. */
-static tsw_status_t find_fills(worker_t *worker, const tsw_pack_t *pack, tsw_err_t *err)
-{
-    tsw_free(worker->fill_data);
-    tsw_free(worker->fill_sizes);
-    worker->fill_data = tsw_calloc(pack->arg_count, sizeof(*worker->fill_data));
-    worker->fill_sizes = tsw_calloc(pack->arg_count, sizeof(*worker->fill_sizes));
-    if (worker->fill_data == NULL || worker->fill_sizes == NULL)
-        return tsw_err_nomem(err);
-    for (size_t i = 0; i < pack->arg_count; i++) {
-        if (pack->args[i].fill.kind != TSW_FILL_DATASET)
-            continue;
-        char *name = tsw_job_data_name(pack, &pack->args[i].fill);
-        if (name == NULL)
-            return tsw_err_nomem(err);
-        const tsw_fileset_item_t *item = tsw_fileset_find(&worker->job->snapshot, name);
-        tsw_free(name);
-        if (item == NULL)
-            continue;
-        worker->fill_data[i] = item->bytes;
-        worker->fill_sizes[i] = item->size;
-    }
-    return TSW_OK;
-}
-
+/* The cell of a message; it becomes the one in hand. What was prepared for it is used. */
 static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_t *err)
 {
-    if (msg->pack >= worker->job->pack_count || msg->dtype >= TSW_DTYPE_COUNT)
-        return tsw_err_set(err, TSW_ERR_CORRUPT, "begin: no pack %u or dtype %u", msg->pack,
-                           msg->dtype);
-    worker->variant =
-        (tsw_variant_t){.pack = worker->job->packs[msg->pack], .dtype = (tsw_dtype_t)msg->dtype};
-    memcpy(worker->variant.flags, msg->flags, sizeof(msg->flags));
-    memcpy(worker->variant.static_dims, msg->static_dims, sizeof(msg->static_dims));
-    tsw_status_t status = find_fills(worker, worker->variant.pack, err);
+    const tsw_measure_sink_t sink = {worker,     tell_state, tell_busy,
+                                     tell_round, work_ahead, tell_timer};
+    worker->now = worker->cells[!worker->now].measure != NULL ? !worker->now : worker->now;
+    tsw_worker_cell_t *cell = cell_of(worker);
+    if (cell->measure != NULL && !tsw_key_equal(cell->about.cell_key, msg->cell_key))
+        tsw_worker_cell_end(cell);
+    tsw_status_t status = tsw_worker_cell_describe(cell, worker->job, msg, err);
+    cell->about.locked_mhz = worker->locked_mhz;
+    cell->about.watch = &worker->watch;
+    if (status != TSW_OK || cell->measure == NULL)
+        return status != TSW_OK
+                   ? status
+                   : tsw_measure_begin(worker->dev, &cell->about, &sink, &cell->measure, err);
+    status = tsw_measure_begin_prepared(cell->measure, &cell->about, &sink, err);
     if (status != TSW_OK)
-        return status;
-    tsw_measure_cell_t cell = {.variant = &worker->variant,
-                               .arch = (tsw_arch_t)msg->arch,
-                               .cell_key = msg->cell_key,
-                               .policy = worker->job->policy,
-                               .flops = msg->flops,
-                               .bytes = msg->bytes,
-                               .max_tile = msg->max_tile,
-                               .locked_mhz = worker->locked_mhz,
-                               .reference_cubin = msg->reference,
-                               .reference_size = msg->reference_size,
-                               .fill_data = worker->fill_data,
-                               .fill_sizes = worker->fill_sizes,
-                               .watch = &worker->watch,
-                               .eval = worker->eval};
-    memcpy(cell.dims, msg->dims, sizeof(msg->dims));
-    tsw_measure_sink_t sink = {worker, tell_state, tell_busy, tell_round, work_ahead, tell_timer};
-    return tsw_measure_begin(worker->dev, &cell, &sink, &worker->measure, err);
+        cell->measure = NULL;
+    return status;
 }
 
 /* A cell that cannot begin is refused; its configs and its start are ignored then. When the device
@@ -308,7 +286,7 @@ static tsw_status_t on_add(worker_t *worker, tsw_err_t *err)
     tsw_status_t status = tsw_get_msg_add(worker->body.data, worker->body.size, &msg, err);
     if (status != TSW_OK)
         return status;
-    if (worker->measure == NULL) {
+    if (cell_of(worker)->measure == NULL) {
         tsw_msg_add_fini(&msg);
         return TSW_OK;
     }
@@ -327,12 +305,12 @@ static tsw_status_t on_add(worker_t *worker, tsw_err_t *err)
                                    .recorded_ns = msg.recorded_ns,
                                    .recorded_count = msg.recorded_count};
     memcpy(config.config.values, msg.values, sizeof(msg.values));
-    return tsw_measure_add(worker->measure, &config, err);
+    return tsw_measure_add(cell_of(worker)->measure, &config, err);
 }
 
 static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
 {
-    const tsw_measure_t *measure = worker->measure;
+    const tsw_measure_t *measure = cell_of(worker)->measure;
     size_t count = tsw_measure_config_count(measure);
     tsw_msg_timed_t timed = {.peak_bytes = tsw_measure_peak_bytes(measure),
                              .usage = tsw_watch_take(&worker->watch, worker->dev),
@@ -357,7 +335,7 @@ static tsw_status_t say_timed(worker_t *worker, tsw_err_t *err)
 /* The times are good whether CUPTI works or not; only what ends the process is an error. */
 static tsw_status_t check_timer(worker_t *worker, tsw_err_t *err)
 {
-    tsw_status_t status = tsw_measure_check_timer(worker->measure, err);
+    tsw_status_t status = tsw_measure_check_timer(cell_of(worker)->measure, err);
     if (status != TSW_ERR_DEVICE && status != TSW_ERR_ENV)
         return status;
     tsw_log(TSW_LOG_ERROR, "%s", err->text);
@@ -367,14 +345,14 @@ static tsw_status_t check_timer(worker_t *worker, tsw_err_t *err)
 
 static tsw_status_t on_time(worker_t *worker, tsw_err_t *err)
 {
-    if (worker->measure == NULL)
+    if (cell_of(worker)->measure == NULL)
         return TSW_OK;
     tsw_reader_t in = tsw_reader(worker->body.data, worker->body.size);
     uint32_t first_round = tsw_get_u32(&in);
     tsw_status_t status = tsw_msg_done(&in, "time", err);
     tsw_post_send(&worker->post); /* in rounds we are busy with no config by itself */
     if (status == TSW_OK)
-        status = tsw_measure_time(worker->measure, first_round, err);
+        status = tsw_measure_time(cell_of(worker)->measure, first_round, err);
     if (status == TSW_OK && worker->check_timer)
         status = check_timer(worker, err);
     if (status != TSW_OK)
@@ -391,7 +369,7 @@ static tsw_status_t listen(worker_t *worker, uint32_t *type_p, tsw_err_t *err)
         tsw_post_send(&worker->post);
     if (worker->dev != NULL)
         tsw_watch_turn(&worker->watch, worker->dev,
-                       worker->measure != NULL ? TSW_USE_WAIT : TSW_USE_IDLE);
+                       cell_of(worker)->measure != NULL ? TSW_USE_WAIT : TSW_USE_IDLE);
     tsw_status_t status = tsw_channel_read(worker->fd, &worker->in, type_p, &worker->body, err);
     if (status == TSW_OK)
         tsw_ahead_taken(&worker->ahead, TSW_FRAME_HEADER_SIZE + worker->body.size);
@@ -425,6 +403,7 @@ static tsw_status_t serve(worker_t *worker, uint32_t type, tsw_err_t *err)
 int tsw_worker_measure(int fd)
 {
     worker_t worker = {.fd = fd, .post = {.fd = fd}};
+    worker.ahead = (tsw_ahead_t){.prepare = prepare_next, .user = &worker};
     for (;;) {
         uint32_t type = 0;
         tsw_err_t err = TSW_ERR_INIT;
@@ -438,11 +417,10 @@ int tsw_worker_measure(int fd)
     }
     end_cell(&worker);
     tsw_free(worker.recorded);
-    tsw_free(worker.fill_data);
-    tsw_free(worker.fill_sizes);
+    for (size_t i = 0; i < 2; i++)
+        tsw_worker_cell_fini(&worker.cells[i]);
     if (worker.dev != NULL)
         tsw_device_close(worker.dev);
-    tsw_eval_free(worker.eval);
     tsw_job_free(worker.job);
     tsw_buf_fini(&worker.tool);
     tsw_inbox_fini(&worker.in);

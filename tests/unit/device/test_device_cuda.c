@@ -144,7 +144,6 @@ static void test_fill_compare_and_fences_work(void **state)
     assert_int_equal(damaged, 0);
     assert_int_equal(ops->checksum(dev, &b, &sum_b, &err), TSW_OK);
     assert_int_equal(sum_a, sum_b);
-    assert_int_equal(ops->memory_peak(dev), a.total + b.total);
     uint8_t *last = (uint8_t *)(uintptr_t)(a.address + 2 * 1001 - 1);
     tsw_memory_t none = {.bytes = 0};
     tsw_inspection_t items[40];
@@ -507,6 +506,36 @@ static void test_memory_is_kept_for_the_next_cell(void **state)
     check_balance();
 }
 
+static void test_memory_is_taken_ahead_while_it_is_little(void **state)
+{
+    (void)state;
+    const uint64_t quarter = (1 << 28) / 4; /* of the fake GPU's memory */
+    fake_cuda_counts_t before, after;
+    tsw_memory_t a, b;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_device_t *dev = open_cuda();
+    assert_int_equal(dev->ops->memory_ahead(dev, UINT64_MAX, FENCE, &a, NULL),
+                     TSW_ERR_DEVICE_MEMORY);
+    a = memory_of(dev, quarter / 2);
+    assert_int_equal(dev->ops->memory_ahead(dev, quarter / 2, FENCE, &b, &err),
+                     TSW_ERR_DEVICE_MEMORY);
+    assert_non_null(strstr(err.text, "too much to be taken ahead"));
+    assert_int_equal(dev->ops->memory_ahead(dev, quarter / 4, FENCE, &b, &err), TSW_OK);
+    dev->ops->memory_free(dev, &a);
+    dev->ops->memory_free(dev, &b);
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->memory_ahead(dev, quarter / 2, FENCE, &a, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.memories, before.memories); /* it was kept */
+    fake_cuda_fail("cuMemAlloc", 1, 2);                /* nothing is given up for it */
+    assert_int_equal(dev->ops->memory_ahead(dev, 1 << 20, FENCE, &b, &err), TSW_ERR_DEVICE_MEMORY);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.memories, before.memories);
+    dev->ops->memory_free(dev, &a);
+    tsw_device_close(dev);
+    check_balance();
+}
+
 static void expect_modules(int expected)
 {
     fake_cuda_counts_t counts;
@@ -808,6 +837,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_graph_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_a_flush_is_proved, setup),
         cmocka_unit_test_setup(test_memory_is_kept_for_the_next_cell, setup),
+        cmocka_unit_test_setup(test_memory_is_taken_ahead_while_it_is_little, setup),
         cmocka_unit_test_setup(test_modules_stay_for_the_next_cell, setup),
         cmocka_unit_test_setup(test_modules_do_not_pile_up, setup),
         cmocka_unit_test_setup(test_a_bare_wave_launches_as_often_as_asked, setup),

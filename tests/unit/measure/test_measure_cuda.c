@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "base/mem.h"
 #include "fake_libcuda.h"
 #include "measure_bench.h"
 
@@ -257,6 +258,91 @@ static void test_fixed_launches_exactly_as_often_as_asked(void **state)
     assert_int_equal(bench.configs[0].sample_count, 7);
 }
 
+static int memories(void)
+{
+    fake_cuda_counts_t counts;
+    fake_cuda_counts(&counts);
+    return counts.memories;
+}
+
+static void test_the_next_cell_is_prepared_beside_the_one_in_hand(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin(mapper_args, "fake_add");
+    const uint64_t peak = tsw_measure_peak_bytes(bench.measure);
+    add(0, "fake");
+    tsw_measure_t *next = tsw_measure_prepare(bench.dev, &bench.cell);
+    assert_non_null(next);
+    add(1, "fake:fake_dirty"); /* is mended by the fills of its own cell */
+    add(2, "fake");
+    finish();
+    check(0, TSW_OUTCOME_OK, "");
+    check(1, TSW_OUTCOME_WRONG_RESULT, "changes the input X");
+    check(2, TSW_OUTCOME_OK, "");
+    assert_int_equal(tsw_measure_peak_bytes(bench.measure), peak); /* the next cell's is its own */
+    tsw_measure_end(bench.measure);
+    bench.measure = NULL;
+    bench.configs[0].told = 0;
+    assert_int_equal(tsw_measure_begin_prepared(next, &bench.cell, &bench.sink, &err), TSW_OK);
+    bench.measure = next;
+    assert_int_equal(tsw_measure_peak_bytes(next), peak);
+    add(0, "fake");
+    assert_int_equal(bench.configs[0].told, 1);
+    check(0, TSW_OUTCOME_OK, "");
+    finish();
+    check(0, TSW_OUTCOME_OK, "");
+}
+
+static void test_what_was_prepared_goes_with_its_cell(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin(mapper_args, "fake_add");
+    tsw_measure_t *next = tsw_measure_prepare(bench.dev, &bench.cell);
+    assert_non_null(next);
+    tsw_measure_end(next); /* unused */
+    next = tsw_measure_prepare(bench.dev, &bench.cell);
+    assert_non_null(next);
+    bench.cell.reference_cubin = "junk";
+    assert_int_equal(tsw_measure_begin_prepared(next, &bench.cell, &bench.sink, &err),
+                     TSW_ERR_DEVICE);
+    assert_non_null(strstr(err.text, "reference kernel"));
+    next = tsw_measure_prepare(bench.dev, &bench.cell);
+    assert_non_null(next); /* it gave back all that it had */
+    tsw_measure_end(next);
+    bench_fini(&bench);
+    assert_int_equal(memories(), 0);
+}
+
+static void test_nothing_is_prepared_that_would_have_to_wait_or_fails(void **state)
+{
+    (void)state;
+    tsw_measure_t *next = NULL;
+    begin(mapper_args, "fake_add");
+    for (int n = 1; next == NULL; n++) {
+        assert_true(n < 1000);
+        tsw_mem_fail_at(n);
+        next = tsw_measure_prepare(bench.dev, &bench.cell);
+        tsw_mem_fail_at(0);
+        assert_true(n > 1 || next == NULL);
+    }
+    tsw_measure_end(next);
+    fake_cuda_fail("cuLaunchKernel", 1, 1);
+    assert_null(tsw_measure_prepare(bench.dev, &bench.cell));
+    fake_cuda_fail("cuMemsetD8Async", 1, 1);
+    assert_null(tsw_measure_prepare(bench.dev, &bench.cell));
+    bench.cell.dims[0] = 1 << 20; /* too much to be taken ahead */
+    assert_null(tsw_measure_prepare(bench.dev, &bench.cell));
+    bench.cell.dims[0] = 64;
+    next = tsw_measure_prepare(bench.dev, &bench.cell);
+    assert_non_null(next);
+    tsw_measure_end(next);
+    bench.pack->args[0].fill.kind = TSW_FILL_DATASET;
+    assert_null(tsw_measure_prepare(bench.dev, &bench.cell));
+    bench.pack->args[0].fill.kind = TSW_FILL_INDEX;
+}
+
 static void test_nothing_of_the_driver_leaks(void **state)
 {
     (void)state;
@@ -301,6 +387,9 @@ int main(void)
         TEST(test_without_memory_for_sets_the_l2_is_flushed),
         TEST(test_a_graph_that_cannot_be_made_costs_its_config),
         TEST(test_fixed_launches_exactly_as_often_as_asked),
+        TEST(test_the_next_cell_is_prepared_beside_the_one_in_hand),
+        TEST(test_what_was_prepared_goes_with_its_cell),
+        TEST(test_nothing_is_prepared_that_would_have_to_wait_or_fails),
         TEST(test_nothing_of_the_driver_leaks),
         TEST(test_a_lost_device_names_its_config),
     };

@@ -145,6 +145,29 @@ static void test_frames_that_make_no_sense_are_passed_over(void **state)
     tsw_buf_fini(&body);
 }
 
+static void note_begin(void *user, const tsw_msg_begin_t *msg)
+{
+    uint32_t *packs = user; /* bits */
+    assert_int_equal(msg->dtype, TSW_DTYPE_F16);
+    assert_false(*packs >> msg->pack & 1);
+    *packs |= 1u << msg->pack;
+}
+
+static void test_a_cell_that_begins_is_to_be_prepared_once(void **state)
+{
+    fixture_t *f = *state;
+    uint32_t packs = 0;
+    f->ahead.prepare = note_begin;
+    f->ahead.user = &packs;
+    put_begin(f, 0);
+    put_add(f, "fake:fake_write");
+    put_begin(f, 77); /* there is no such pack */
+    for (int i = 0; i < 3; i++)
+        assert_true(work(f));
+    assert_false(work(f));
+    assert_int_equal(packs, 1);
+}
+
 #define TEST(_name) cmocka_unit_test_setup_teardown(_name, setup, teardown)
 
 int main(void)
@@ -153,6 +176,7 @@ int main(void)
         TEST(test_modules_of_waiting_frames_are_loaded_one_by_one),
         TEST(test_frames_are_still_there_and_looked_at_once),
         TEST(test_frames_that_make_no_sense_are_passed_over),
+        TEST(test_a_cell_that_begins_is_to_be_prepared_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
