@@ -170,11 +170,19 @@ def keep(results, result):
             notes = {n: why for n, why in result["left_out"].items() if n.startswith("TileGym")}
             if theirs or notes:
                 old["contenders"].update(theirs)
-                old["left_out"] = {n: why for n, why in {**old["left_out"], **notes}.items() if n not in theirs}
+                old["left_out"] = {n: why for n, why in {**old["left_out"], **notes}.items()
+                                   if n not in old["contenders"]}
                 return
             results["cells"].remove(old)
             break
     results["cells"].append(result)
+
+
+def obstacle(op, deadline):
+    """Why the cell cannot be judged; None: it can."""
+    if not op.runs:
+        return "no library takes this dtype or these sizes"
+    return "the budget is spent" if time.monotonic() > deadline else None
 
 
 def judge_all(args):
@@ -204,22 +212,19 @@ def judge_all(args):
         for cell, tilegym in work:
             op = library_ops.OPS[base_pack(cell)](torch, cell)
             what = name_of(cell) + (" against TileGym" if tilegym else "")
-            if not op.runs:
-                print(f"left out: {what}: no library takes this dtype or these sizes", flush=True)
+            if tilegym and not (op.runs and op.tilegym()):
                 continue
-            if tilegym and not op.tilegym():
-                continue
-            if time.monotonic() > deadline:
-                print(f"left out: {what}: the budget is spent", flush=True)
-                continue
-            try:
-                result = judge(torch, args, cell, op, tilegym)
-                print_cell(result)
-                keep(results, result)
-            except Exception as error:
-                print(f"left out: {what}: {error!r}", flush=True)
-                if tilegym:
-                    keep(results, left_out(cell, op, repr(error)))
+            result, why = None, obstacle(op, deadline)
+            if why is None:
+                try:
+                    result = judge(torch, args, cell, op, tilegym)
+                    print_cell(result)
+                except Exception as error:
+                    why = repr(error)
+            if why is not None:
+                print(f"left out: {what}: {why}", flush=True)
+            if result is not None or tilegym:
+                keep(results, result or left_out(cell, op, why))
             (args.out / "libraries.json").write_text(json.dumps(results, indent=1))
             del op
             torch.cuda.empty_cache()
