@@ -123,7 +123,8 @@ typedef struct {
 
 typedef struct {
     char *source; /* file name in the pack folder */
-    char *entry;  /* extern "C" symbol; takes the same arguments as the kernel */
+    tsw_place_t source_place;
+    char *entry; /* extern "C" symbol; takes the same arguments as the kernel */
     tsw_expr_t grid[3];
     tsw_expr_t block[3];
     tsw_expr_t shared_bytes;

@@ -115,23 +115,26 @@ static tsw_status_t check_outputs(const tsw_pack_t *pack, tsw_err_t *err)
     return TSW_OK;
 }
 
-static tsw_status_t check_file(const tsw_pack_t *pack, const char *name, const char *what,
-                               tsw_err_t *err)
+static tsw_status_t check_file(const tsw_pack_t *pack, const char *name, tsw_place_t place,
+                               const char *what, tsw_err_t *err)
 {
     if (tsw_fileset_find(&pack->files, name) != NULL)
         return TSW_OK;
-    return tsw_err_set(err, TSW_ERR_INPUT, "%s: the pack folder has no file '%.100s' (%s)",
-                       TSW_PACK_FILE, name, what);
+    return tsw_place_err(err, TSW_ERR_INPUT, place, "the pack folder has no file '%.100s' (%s)",
+                         name, what);
 }
 
 static tsw_status_t check_files(const tsw_pack_t *pack, tsw_err_t *err)
 {
-    tsw_status_t status = check_file(pack, pack->kernel.source, "source", err);
+    tsw_status_t status =
+        check_file(pack, pack->kernel.source, pack->kernel.source_place, "source", err);
     if (status == TSW_OK)
-        status = check_file(pack, pack->reference.source, "source of the reference", err);
+        status = check_file(pack, pack->reference.source, pack->reference.source_place,
+                            "source of the reference", err);
     for (size_t i = 0; status == TSW_OK && i < pack->arg_count; i++) {
         if (pack->args[i].fill.kind == TSW_FILL_DATASET)
-            status = check_file(pack, pack->args[i].fill.file, "dataset of an argument", err);
+            status = check_file(pack, pack->args[i].fill.file, pack->args[i].place,
+                                "dataset of an argument", err);
     }
     return status;
 }

@@ -297,6 +297,7 @@ static tsw_status_t fill_extent(tsw_view_t view, const char *key, tsw_expr_t out
 
 static tsw_status_t fill_spec(tsw_view_t view, tsw_launch_spec_t *spec, tsw_err_t *err)
 {
+    spec->source_place = tsw_view_node(view, "source")->place;
     tsw_status_t status = tsw_view_copy(view, "source", &spec->source, err);
     if (status == TSW_OK)
         status = tsw_view_copy(view, "entry", &spec->entry, err);

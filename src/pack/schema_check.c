@@ -64,16 +64,17 @@ static tsw_status_t check_word(const tsw_type_t *type, const tsw_node_t *node, r
     return wrong_value(type, node, role, hint, err);
 }
 
-/* Why digits are no whole number of ours. */
+/* Why digits are no number of ours. */
 static const char *number_hint(const tsw_node_t *node)
 {
+    double number = 0.0;
     if (node->kind != TSW_NODE_SCALAR)
         return "";
+    if (node->quoted && tsw_text_parse_f64(node->text, &number))
+        return " without quotes";
     const char *digits = node->text[0] == '-' ? node->text + 1 : node->text;
     if (digits[0] == '\0' || strspn(digits, "0123456789") != strlen(digits))
         return "";
-    if (node->quoted)
-        return " without quotes";
     return digits[0] == '0' && digits[1] != '\0' ? " without leading zeros" : " of at most 64 bits";
 }
 
@@ -168,6 +169,18 @@ static tsw_status_t unknown_key(const tsw_map_t *map, const tsw_node_t *key, tsw
     return status;
 }
 
+static tsw_status_t missing_key(const tsw_map_t *map, const tsw_field_t *field,
+                                const tsw_node_t *node, tsw_err_t *err)
+{
+    tsw_buf_t wanted = TSW_BUF_INIT;
+    tsw_type_describe(field->type, &wanted);
+    tsw_status_t status =
+        tsw_place_err(err, TSW_ERR_INPUT, node->place, "%s lacks the key '%s' (%s)", map->title,
+                      field->key, tsw_buf_text(&wanted));
+    tsw_buf_fini(&wanted);
+    return status;
+}
+
 static tsw_status_t check_map(const tsw_map_t *map, const tsw_node_t *node, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
@@ -188,8 +201,7 @@ static tsw_status_t check_map(const tsw_map_t *map, const tsw_node_t *node, tsw_
     for (size_t i = 0; status == TSW_OK && i < map->field_count; i++) {
         const tsw_field_t *field = &map->fields[i];
         if (field->required && tsw_node_find(node, field->key) == NULL)
-            status = tsw_place_err(err, TSW_ERR_INPUT, node->place, "%s lacks the key '%s' (%s)",
-                                   map->title, field->key, field->type->label);
+            status = missing_key(map, field, node, err);
     }
     if (status == TSW_OK && map->exactly_one && given != 1)
         status = tsw_place_err(err, TSW_ERR_INPUT, node->place, "%s has %zu keys, wanted one",
@@ -204,16 +216,25 @@ static bool fits_kind(const tsw_type_t *type, tsw_node_kind_t kind)
     return type->kind == TSW_TYPE_MAP ? kind == TSW_NODE_MAP : kind == TSW_NODE_SCALAR;
 }
 
+static tsw_status_t check_choice(const tsw_type_t *type, const tsw_node_t *node, role_t role,
+                                 tsw_err_t *err)
+{
+    bool truth = false;
+    for (size_t i = 0; type->choices[i] != NULL; i++) {
+        const tsw_type_t *choice = type->choices[i];
+        if (choice->kind == TSW_TYPE_BOOL && !tsw_node_bool(node, &truth))
+            continue; /* it may as well be the only one of a list, without brackets */
+        if (fits_kind(choice, node->kind))
+            return check_value(choice, node, role, err);
+    }
+    return wrong_value(type, node, role, "", err);
+}
+
 static tsw_status_t check_value(const tsw_type_t *type, const tsw_node_t *node, role_t role,
                                 tsw_err_t *err)
 {
-    if (type->kind == TSW_TYPE_CHOICE) {
-        for (size_t i = 0; type->choices[i] != NULL; i++) {
-            if (fits_kind(type->choices[i], node->kind))
-                return check_value(type->choices[i], node, role, err);
-        }
-        return wrong_value(type, node, role, "", err);
-    }
+    if (type->kind == TSW_TYPE_CHOICE)
+        return check_choice(type, node, role, err);
     if (type->kind == TSW_TYPE_LIST)
         return check_list(type, node, role, err);
     if (type->kind != TSW_TYPE_MAP)

@@ -194,6 +194,8 @@ static tsw_status_t keep_by_constraint(maker_t *m, const tsw_config_t *config, b
         tsw_variant_bind(m->variant, NULL, config, tsw_space_nominal_sms(m->arch), m->eval, m->err);
     if (status == TSW_OK)
         status = tsw_eval_bool(m->eval, &m->constraint->expr, keep_p, m->err);
+    if (status != TSW_OK)
+        tsw_err_wrap(m->err, "pack %s", m->variant->pack->name);
     return status;
 }
 

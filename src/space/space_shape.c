@@ -52,6 +52,8 @@ static tsw_status_t apply_constraint(const tsw_space_t *space, const tsw_pack_t 
         if (status == TSW_OK && !keep[i])
             (*removed_p)++;
     }
+    if (status != TSW_OK)
+        tsw_err_wrap(err, "pack %s", pack->name);
     return status;
 }
 
