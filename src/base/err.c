@@ -6,10 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
-static void mark_cut(char *text, int wanted)
+/* Marks a text that was cut; what was quoted from a file does not command a terminal. */
+static void finish(char *text, int wanted)
 {
     if (wanted >= TSW_ERR_TEXT_MAX)
         memcpy(text + TSW_ERR_TEXT_MAX - 4, "...", 4);
+    for (; *text != '\0'; text++)
+        if (((unsigned char)*text < ' ' && *text != '\n' && *text != '\t') || *text == 0x7f)
+            *text = '?';
 }
 
 tsw_status_t tsw_err_set_at(tsw_err_t *err, tsw_status_t code, long vendor, const char *file,
@@ -20,7 +24,7 @@ tsw_status_t tsw_err_set_at(tsw_err_t *err, tsw_status_t code, long vendor, cons
         va_start(args, format);
         int n = vsnprintf(err->text, sizeof(err->text), format, args);
         va_end(args);
-        mark_cut(err->text, n);
+        finish(err->text, n);
         err->code = code;
         err->vendor = vendor;
         err->origin_file = file;
@@ -43,7 +47,7 @@ tsw_status_t tsw_err_wrap(tsw_err_t *err, const char *format, ...)
         size_t used = (size_t)n;
         n += snprintf(err->text + used, sizeof(err->text) - used, ": %s", old);
     }
-    mark_cut(err->text, n);
+    finish(err->text, n);
     return err->code;
 }
 

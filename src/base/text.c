@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SECONDS_MAX 1e9 /* fits into 64 bits of ns */
+
 enum { WORD_MAX = 63 };
 
 static size_t min3(size_t a, size_t b, size_t c)
@@ -97,7 +99,7 @@ bool tsw_text_parse_seconds(const char *text, double *seconds_p)
     memcpy(number, text, n);
     number[n] = '\0';
     double value = 0.0;
-    if (!tsw_text_parse_f64(number, &value) || value < 0.0)
+    if (!tsw_text_parse_f64(number, &value) || value < 0.0 || value * scale > SECONDS_MAX)
         return false;
     *seconds_p = value * scale;
     return true;

@@ -15,7 +15,7 @@ const char *tsw_text_nearest(const char *word, const char *const *candidates, si
 bool tsw_text_parse_i64(const char *text, int64_t *value_p);
 /* Strict finite decimal floating point number. */
 bool tsw_text_parse_f64(const char *text, double *value_p);
-/* "90", "90s", "15m", "8h" to seconds; false on anything else. */
+/* "90", "90s", "15m", "8h" to seconds, at most 1e9 of them; false on anything else. */
 bool tsw_text_parse_seconds(const char *text, double *seconds_p);
 
 /* "1.3 us", "12.5 ms": three significant digits; returns out. */

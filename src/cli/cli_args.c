@@ -170,9 +170,19 @@ static tsw_status_t store_clocks(const tsw_option_t *option, const char *word, t
     return TSW_OK;
 }
 
-static tsw_status_t store_value(const tsw_option_t *option, const char *word, tsw_err_t *err)
+static tsw_status_t store_count(const tsw_option_t *option, const char *word, int least,
+                                tsw_err_t *err)
 {
     int64_t count = 0;
+    if (!tsw_text_parse_i64(word, &count) || count < least || count > UINT32_MAX)
+        return tsw_err_set(err, TSW_ERR_ARG, "--%s: '%s' is no whole number from %d on",
+                           option->name, word, least);
+    *(uint32_t *)option->target = (uint32_t)count;
+    return TSW_OK;
+}
+
+static tsw_status_t store_value(const tsw_option_t *option, const char *word, tsw_err_t *err)
+{
     switch (option->kind) {
     case TSW_OPTION_FLAG:
         *(bool *)option->target = true;
@@ -185,12 +195,10 @@ static tsw_status_t store_value(const tsw_option_t *option, const char *word, ts
     case TSW_OPTION_WORD:
         *(const char **)option->target = word != NULL ? word : "";
         return word != NULL ? check_choice(option, word, err) : TSW_OK;
+    case TSW_OPTION_NUMBER:
+        return store_count(option, word, 0, err);
     case TSW_OPTION_COUNT:
-        if (!tsw_text_parse_i64(word, &count) || count < 1 || count > UINT32_MAX)
-            return tsw_err_set(err, TSW_ERR_ARG, "--%s: '%s' is no whole number from 1 on",
-                               option->name, word);
-        *(uint32_t *)option->target = (uint32_t)count;
-        return TSW_OK;
+        return store_count(option, word, 1, err);
     case TSW_OPTION_CLOCKS:
         return store_clocks(option, word, err);
     case TSW_OPTION_SECONDS:
@@ -243,6 +251,11 @@ static tsw_status_t check_words(parse_t *parse)
     if (parse->words.count > spec->max_words)
         return tsw_err_set(&parse->err, TSW_ERR_ARG, "one word too many: '%s'",
                            parse->words.items[spec->max_words]);
+    for (size_t i = 0; i < parse->words.count; i++)
+        if (parse->words.items[i][0] == '\0') /* as of a variable that is not set */
+            return tsw_err_set(&parse->err, TSW_ERR_ARG,
+                               "word %zu is empty; usage: tilesweep %s %s", i + 1, spec->command,
+                               spec->usage);
     if (parse->verbose && parse->quiet)
         return tsw_err_set(&parse->err, TSW_ERR_ARG, "-v and -q exclude each other");
     return TSW_OK;

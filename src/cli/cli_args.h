@@ -13,6 +13,7 @@ typedef enum {
     TSW_OPTION_FLAG,    /* bool */
     TSW_OPTION_TEXT,    /* const char *, borrowed from argv */
     TSW_OPTION_WORD,    /* the same, but --name alone, which gives "", is fine: --name[=value] */
+    TSW_OPTION_NUMBER,  /* uint32_t */
     TSW_OPTION_COUNT,   /* uint32_t, at least 1 */
     TSW_OPTION_CLOCKS,  /* uint32_t, MHz of "lock:1500"; 0: "free" */
     TSW_OPTION_SECONDS, /* double: "90", "90s", "15m", "8h" */

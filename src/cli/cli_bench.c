@@ -205,7 +205,7 @@ int tsw_cli_bench(int argc, char **argv)
     const tsw_option_t own[] = {
         {"rounds", 'n', "N", TSW_OPTION_COUNT, &args.cell.rounds, "Timed launches (default: 30)",
          NULL},
-        {"warmup", 'w', "N", TSW_OPTION_COUNT, &args.cell.warmup,
+        {"warmup", 'w', "N", TSW_OPTION_NUMBER, &args.cell.warmup,
          "Launches before them that do not count (default: 3)", NULL},
         {"hot", 0, NULL, TSW_OPTION_FLAG, &args.cell.hot,
          "Leave the L2 cache as it is between launches (default: flush it)", NULL},

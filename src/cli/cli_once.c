@@ -48,6 +48,9 @@ static tsw_status_t unknown_pack(const char *word, const char *kernels, tsw_err_
     tsw_status_t status = tsw_cli_list_packs(kernels, &names, err);
     if (status != TSW_OK)
         return status;
+    if (names.count == 0)
+        return tsw_err_set(err, TSW_ERR_NOT_FOUND, "unknown pack '%s': %s has no packs", word,
+                           kernels);
     tsw_cli_unknown(text, sizeof(text), "pack", word, (const char *const *)names.names,
                     names.count);
     tsw_names_fini(&names);
@@ -60,7 +63,7 @@ tsw_status_t tsw_once_pack_files(const char *word, const char *kernels_option, t
     char *kernels = NULL;
     char *dir = NULL;
     tsw_status_t status = TSW_OK;
-    if (strchr(word, '/') != NULL) {
+    if (strchr(word, '/') != NULL || word[0] == '.') {
         dir = tsw_strdup(word);
     } else {
         status = tsw_cli_kernels_dir(kernels_option, &kernels, err);

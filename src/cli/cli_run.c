@@ -227,7 +227,8 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
         {"kernels", 'k', "DIR", TSW_OPTION_TEXT, &args.kernels,
          "Where packs named by a bare word are (default: the shipped ones)", NULL},
         {"protocol", 'p', "P", TSW_OPTION_TEXT, &args.protocol,
-         "race, rounds, cutile, kt7, do_bench, fi10 or tunable (default: the job's)", NULL},
+         "race, rounds, cutile, kt7, do_bench, fi10 or tunable (default: the job's)",
+         tsw_protocol_names},
         {"clocks", 0, "C", TSW_OPTION_CLOCKS, &args.run.locked_mhz,
          "free, or lock:MHZ: hold every GPU's SM clock there and give it back at the end; needs "
          "root (default: free)",

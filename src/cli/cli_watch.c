@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define INTERVAL_MIN_S 0.1
+
 typedef struct {
     bool once;
     double interval_s, stale_s;
@@ -103,7 +105,7 @@ static tsw_status_t watch(const tsw_words_t *words, void *user, int *exit_p, tsw
         return look_once(run_dir, args, exit_p, err);
     tsw_status_t status = look(run_dir, args, &sight, &over, exit_p, err);
     while (status == TSW_OK && !over) {
-        tsw_clock_sleep((uint64_t)(args->interval_s * 1e9));
+        tsw_clock_sleep((uint64_t)(fmax(args->interval_s, INTERVAL_MIN_S) * 1e9));
         status = look(run_dir, args, &sight, &over, exit_p, err);
     }
     return status;

@@ -56,6 +56,23 @@ static int unknown_word(const char *word)
     return TSW_EXIT_USAGE;
 }
 
+static const tsw_cli_command_t *find_command(const char *word)
+{
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
+        if (strcmp(word, commands[i].name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* "help COMMAND" */
+static int help(char *word)
+{
+    char option[] = "--help";
+    char *words[] = {word, option, NULL};
+    const tsw_cli_command_t *command = find_command(word);
+    return command != NULL ? command->main(2, words) : unknown_word(word);
+}
+
 static int dispatch(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : NULL;
@@ -63,7 +80,9 @@ static int dispatch(int argc, char **argv)
         print_usage(stderr);
         return TSW_EXIT_USAGE;
     }
-    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+    if (strcmp(word, "help") == 0 && argc > 2)
+        return help(argv[2]);
+    if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0) {
         print_usage(stdout);
         return TSW_EXIT_DONE;
     }
@@ -71,10 +90,8 @@ static int dispatch(int argc, char **argv)
         printf("tilesweep %s\n", TSW_VERSION);
         return TSW_EXIT_DONE;
     }
-    for (size_t i = 0; i < COMMAND_COUNT; i++)
-        if (strcmp(word, commands[i].name) == 0)
-            return commands[i].main(argc - 1, argv + 1);
-    return unknown_word(word);
+    const tsw_cli_command_t *command = find_command(word);
+    return command != NULL ? command->main(argc - 1, argv + 1) : unknown_word(word);
 }
 
 int main(int argc, char **argv)

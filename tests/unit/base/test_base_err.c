@@ -55,6 +55,16 @@ static void test_err_when_too_long_then_cut_with_dots(void **state)
     assert_string_equal(err.text + TSW_ERR_TEXT_MAX - 4, "...");
 }
 
+static void test_err_when_quoting_controls_then_none_is_left(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_err_set(&err, TSW_ERR_INPUT, "no key '\033[2J\r\x7f\tw\xc3\xbc'\n");
+    assert_string_equal(err.text, "no key '?[2J??\tw\xc3\xbc'\n");
+    tsw_err_wrap(&err, "\a");
+    assert_string_equal(err.text, "?: no key '?[2J??\tw\xc3\xbc'\n");
+}
+
 static void test_errno_when_mapped_then_callers_can_tell(void **state)
 {
     (void)state;
@@ -122,6 +132,7 @@ int main(void)
         cmocka_unit_test(test_err_when_null_then_status_only),
         cmocka_unit_test(test_err_when_wrapped_then_prefixed_and_code_kept),
         cmocka_unit_test(test_err_when_too_long_then_cut_with_dots),
+        cmocka_unit_test(test_err_when_quoting_controls_then_none_is_left),
         cmocka_unit_test(test_errno_when_mapped_then_callers_can_tell),
         cmocka_unit_test(test_status_when_unknown_then_still_text),
         cmocka_unit_test(test_log_when_below_threshold_or_other_rank_then_silent),

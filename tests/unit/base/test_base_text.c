@@ -84,6 +84,7 @@ static void test_seconds_when_with_unit_then_scaled(void **state)
     assert_false(tsw_text_parse_seconds("s", &s));
     assert_false(tsw_text_parse_seconds("1d", &s));
     assert_false(tsw_text_parse_seconds("11111111111111111111111111111111111", &s));
+    assert_false(tsw_text_parse_seconds("99999999999h", &s)); /* beyond 64 bits of ns */
 }
 
 static void test_format_when_seconds_then_in_a_fitting_unit(void **state)

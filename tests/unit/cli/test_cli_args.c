@@ -18,6 +18,7 @@ typedef struct {
     const char *format;
     uint32_t jobs;
     double budget_s;
+    uint32_t warmup;
     tsw_words_t words;
     int code;
     bool parsed;
@@ -27,12 +28,13 @@ typedef struct {
 static outcome_t parse(const char *first, ...)
 {
     static const char *const formats[] = {"text", "csv", "json", NULL};
-    outcome_t out = {.jobs = 7, .code = -1};
+    outcome_t out = {.jobs = 7, .warmup = 3, .code = -1};
     const tsw_option_t options[] = {
         {"resume", 'r', NULL, TSW_OPTION_FLAG, &out.resume, "go on", NULL},
         {"output", 'o', "RUN", TSW_OPTION_TEXT, &out.output, "folder", NULL},
         {"format", 'f', "F", TSW_OPTION_TEXT, &out.format, "format", formats},
         {"jobs", 'j', "N", TSW_OPTION_COUNT, &out.jobs, "builds", NULL},
+        {"warmup", 'w', "N", TSW_OPTION_NUMBER, &out.warmup, "launches", NULL},
         {"budget", 0, "TIME", TSW_OPTION_SECONDS, &out.budget_s, "time", NULL},
     };
     const tsw_cli_spec_t spec = {
@@ -131,7 +133,10 @@ static void test_value_when_of_wrong_kind_then_refused(void **state)
     assert_usage_error(parse("job", "-j", "-1", NULL));
     assert_usage_error(parse("job", "-j", "two", NULL));
     assert_usage_error(parse("job", "-j", "4294967296", NULL));
+    assert_usage_error(parse("job", "-w", "-1", NULL));
+    assert_int_equal(parse("job", "-w", "0", NULL).warmup, 0);
     assert_usage_error(parse("job", "--budget", "soon", NULL));
+    assert_usage_error(parse("job", "--budget", "99999999999h", NULL));
     assert_usage_error(parse("job", "--format", "xml", NULL));
 }
 
@@ -140,6 +145,8 @@ static void test_words_when_too_few_or_many_then_refused(void **state)
     (void)state;
     assert_usage_error(parse(NULL, NULL));
     assert_usage_error(parse("a", "b", "c", NULL));
+    assert_usage_error(parse("", NULL));
+    assert_usage_error(parse("a", "", NULL));
     assert_true(parse("a", "b", NULL).parsed);
 }
 
