@@ -25,21 +25,6 @@ static void format_uuid(const cu_uuid_t *uuid, char out[TSW_UUID_SIZE])
     }
 }
 
-tsw_status_t tsw_cuda_call(tsw_cuda_t *cuda, cu_result_t result, const char *call, tsw_err_t *err)
-{
-    tsw_status_t status = tsw_cuda_check(&cuda->api, result, call, err);
-    if (status == TSW_ERR_DEVICE_LOST)
-        cuda->lost = true;
-    return status;
-}
-
-tsw_status_t tsw_cuda_usable(const tsw_cuda_t *cuda, tsw_err_t *err)
-{
-    if (cuda->lost)
-        return tsw_err_set(err, TSW_ERR_DEVICE_LOST, "the context was lost before");
-    return TSW_OK;
-}
-
 static int attribute(const tsw_cuda_api_t *api, cu_device_t device, int which)
 {
     int value = 0;

@@ -1,59 +1,13 @@
-/* Kernels: queue, wait. */
+/* Kernels: the tool's own, and those that are measured. */
 #include "device/cuda_body.h"
 
-#include "base/clock.h"
-
 #include <string.h>
-#include <time.h>
 
-static const uint64_t spin_ns = 200000;
-static const long nap_ns = 20000;
 static const unsigned plain_shared_bytes = 48 * 1024; /* more must be asked for */
 
 static tsw_cuda_t *body(tsw_device_t *dev)
 {
     return (tsw_cuda_t *)dev;
-}
-
-tsw_cuda_patience_t tsw_cuda_patience(double timeout_s)
-{
-    uint64_t now = tsw_clock_now_ns();
-    return (tsw_cuda_patience_t){.start_ns = now, .deadline_ns = now + (uint64_t)(timeout_s * 1e9)};
-}
-
-bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience)
-{
-    uint64_t now = tsw_clock_now_ns();
-    if (now >= patience->deadline_ns)
-        return false;
-    if (now - patience->start_ns > spin_ns)
-        nanosleep(&(struct timespec){.tv_nsec = nap_ns}, NULL);
-    return true;
-}
-
-tsw_status_t tsw_cuda_wait(tsw_cuda_t *cuda, cu_event_t event, double timeout_s, tsw_err_t *err)
-{
-    tsw_cuda_patience_t patience = tsw_cuda_patience(timeout_s);
-    for (;;) {
-        cu_result_t result = cuda->api.event_query(event);
-        if (result != CU_NOT_READY)
-            return tsw_cuda_call(cuda, result, "cuEventQuery", err);
-        if (!tsw_cuda_patience_pause(&patience)) {
-            cuda->lost = true;
-            return tsw_err_set(err, TSW_ERR_TIMEOUT, "still running after %g s", timeout_s);
-        }
-    }
-}
-
-tsw_status_t tsw_cuda_finish(tsw_cuda_t *cuda, const char *what, double timeout_s, tsw_err_t *err)
-{
-    tsw_status_t status =
-        tsw_cuda_call(cuda, cuda->api.event_record(cuda->done, cuda->stream), "cuEventRecord", err);
-    if (status == TSW_OK)
-        status = tsw_cuda_wait(cuda, cuda->done, timeout_s, err);
-    if (status != TSW_OK)
-        tsw_err_wrap(err, "%s", what);
-    return status;
 }
 
 tsw_status_t tsw_cuda_tool(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, uint64_t work, void **params,

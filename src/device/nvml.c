@@ -76,13 +76,6 @@ static void describe_mig(tsw_nvml_t *nvml, tsw_gpu_t *gpu)
         memcpy(gpu->uuid, "MIG-", 4);
 }
 
-void tsw_nvml_note(tsw_buf_t *missing, const char *what, int result)
-{
-    if (result != NVML_OK)
-        tsw_buf_printf(missing, "%s%s: %s", missing->size > 0 ? "; " : "", what,
-                       tsw_nvml_text(result));
-}
-
 static void try_readings(tsw_nvml_t *nvml, tsw_buf_t *missing)
 {
     const nvml_api_t *api = &nvml->api;

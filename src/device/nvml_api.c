@@ -89,3 +89,10 @@ const char *tsw_nvml_text(int result)
         return "it failed";
     }
 }
+
+void tsw_nvml_note(tsw_buf_t *missing, const char *what, int result)
+{
+    if (result != NVML_OK)
+        tsw_buf_printf(missing, "%s%s: %s", missing->size > 0 ? "; " : "", what,
+                       tsw_nvml_text(result));
+}
