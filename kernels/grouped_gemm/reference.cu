@@ -16,7 +16,8 @@ __device__ int padded(int n)
 }
 
 extern "C" __global__ void grouped_gemm_reference(const DTYPE *A, const DTYPE *B,
-                                                  const int *OFFSETS, DTYPE *C, int E, int N, int K)
+                                                  const int *OFFSETS, DTYPE *C, int E, int T, int N,
+                                                  int K)
 {
     __shared__ float a[STEP][TILE + 1];
     __shared__ float b[STEP][TILE];

@@ -179,7 +179,7 @@ class GroupedGemm(Op):
 
     def ours(self, kernel):
         def launch(a, b, offsets, c):
-            kernel(a, b, offsets, c, self.e, self.n, self.k)
+            kernel(a, b, offsets, c, self.e, self.t, self.n, self.k)
             return c
 
         return launch
