@@ -1,4 +1,6 @@
-// C = A B for every matrix of a batch, in CUDA Tile C++, fp32 accumulation.
+// C = A B for every matrix of a batch, in CUDA Tile C++, fp32 accumulation, with as many blocks as
+// the device holds at once: each walks over output tiles, so that the stores of one tile overlap
+// the loads of the next.
 //
 // A is G x M x K, B is G x K x N, C is G x M x N, row-major. Every row starts at a multiple of 16
 // bytes, so a row of n elements occupies padded(n): ragged sizes take the same path as round ones.
@@ -40,25 +42,30 @@ bmm(const DTYPE *__restrict__ A, const DTYPE *__restrict__ B, DTYPE *__restrict_
     auto c = ct::partition_view{ct::tensor_span{C, ct::extents{G, M, padded(N)}},
                                 ct::shape<1, TILE_M, TILE_N>{}};
 
-    // The tile of this block: the tiles of one matrix lie together; in it down the rows of a group,
-    // then to the next column. The last group may be lower than the others.
     int tiles_m = (M + TILE_M - 1) / TILE_M;
     int tiles_n = (N + TILE_N - 1) / TILE_N;
-    int matrix = ct::bid().x / (tiles_m * tiles_n);
-    int id = ct::bid().x % (tiles_m * tiles_n);
     int group_size = GROUP * tiles_n;
-    int first = id / group_size * GROUP;
-    int left = tiles_m - first;
-    int height = left < GROUP ? left : GROUP;
-    int row = first + id % group_size % height;
-    int column = id % group_size / height;
-
+    int matrix_size = tiles_m * tiles_n;
+    int count = G * matrix_size;
     int steps = (K + TILE_K - 1) / TILE_K;
-    auto sum = ct::full<ct::tile<float, ct::shape<TILE_M, TILE_N>>>(0.0f);
-    for (int t = 0; t < steps; ++t)
-        sum =
-            ct::mma(ct::reshape<ct::shape<TILE_M, TILE_K>>(a.load_masked(matrix, row, t)),
-                    ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(matrix, t, column)), sum);
-    auto result = ct::reshape<ct::shape<1, TILE_M, TILE_N>>(ct::element_cast<DTYPE>(sum));
-    c.store_masked(result, matrix, row, column);
+    int start = ct::bid().x;
+    int stride = ct::num_blocks().x;
+    for (int tile = start; tile < count; tile += stride) {
+        // The tiles of one matrix lie together; in it down the rows of a group, then to the next
+        // column. The last group may be lower than the others.
+        int matrix = tile / matrix_size;
+        int id = tile % matrix_size;
+        int first = id / group_size * GROUP;
+        int left = tiles_m - first;
+        int height = left < GROUP ? left : GROUP;
+        int row = first + id % group_size % height;
+        int column = id % group_size / height;
+        auto sum = ct::full<ct::tile<float, ct::shape<TILE_M, TILE_N>>>(0.0f);
+        for (int t = 0; t < steps; ++t)
+            sum = ct::mma(ct::reshape<ct::shape<TILE_M, TILE_K>>(a.load_masked(matrix, row, t)),
+                          ct::reshape<ct::shape<TILE_K, TILE_N>>(b.load_masked(matrix, t, column)),
+                          sum);
+        auto result = ct::reshape<ct::shape<1, TILE_M, TILE_N>>(ct::element_cast<DTYPE>(sum));
+        c.store_masked(result, matrix, row, column);
+    }
 }
