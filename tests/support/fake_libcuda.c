@@ -43,6 +43,7 @@ struct cu_graph {
 struct cu_event {
     uint64_t time_ns;
     bool is_behind_hang;
+    int lag; /* queries until it is ready */
 };
 
 typedef struct {
@@ -61,6 +62,8 @@ static struct {
     int queued;
     bool is_flushed; /* since the last chase */
     bool never_flushes;
+    int lag;
+    bool is_busy;       /* by the last query */
     cu_graph_t capture; /* what the stream captures into; NULL: it runs */
 } fake = {.devices = 1};
 
@@ -120,6 +123,11 @@ void fake_cuda_set_devices(int count)
 void fake_cuda_never_flush(void)
 {
     fake.never_flushes = true;
+}
+
+void fake_cuda_lag(int queries)
+{
+    fake.lag = queries;
 }
 
 void fake_cuda_counts(fake_cuda_counts_t *counts_p)
@@ -443,6 +451,7 @@ cu_result_t fake_event_record(cu_event_t event, cu_stream_t stream)
     note_queued();
     event->time_ns = fake.now_ns;
     event->is_behind_hang = fake.hangs;
+    event->lag = fake.lag;
     return CU_OK;
 }
 
@@ -450,7 +459,9 @@ cu_result_t fake_event_query(cu_event_t event)
 {
     ENTER("cuEventQuery");
     fake.queued = 0;
-    return event->is_behind_hang ? CU_NOT_READY : CU_OK;
+    fake.is_busy = event->is_behind_hang || event->lag > 0;
+    event->lag -= event->lag > 0;
+    return fake.is_busy ? CU_NOT_READY : CU_OK;
 }
 
 cu_result_t fake_event_elapsed(float *ms_p, cu_event_t start, cu_event_t end)
@@ -478,6 +489,8 @@ cu_result_t fake_stream_write_32(cu_stream_t stream, cu_address_t address, uint3
 static void run_tool(const char *name, void **params)
 {
     if (strcmp(name, "tsw_tool_fill") == 0) {
+        fake.counts.fills++;
+        fake.counts.fills_behind += fake.is_busy;
         tsw_tool_host_fill(PARAM(void *, 0), (tsw_dtype_t)PARAM(int, 1),
                            (tsw_fill_kind_t)PARAM(int, 2), PARAM(double, 3), PARAM(double, 4),
                            PARAM(int64_t, 5), PARAM(int64_t, 6), PARAM(uint64_t, 7),

@@ -29,6 +29,8 @@ void fake_cuda_set_devices(int count);
 /* From the n-th reading of NVML's energy counter on (1: the next) it counts from 0 again; 0:
  * never. It grows by 1 J with each. */
 void fake_cuda_reset_energy(int n);
+/* The first so many queries of an event, each time that it was recorded, find it not ready. */
+void fake_cuda_lag(int queries);
 /* Memsets of twice the L2 leave it as it is. */
 void fake_cuda_never_flush(void);
 
@@ -38,6 +40,8 @@ typedef struct {
     int graph_launches; /* each with all its kernels */
     int launches;       /* of kernels that are not the tool's */
     int flushes;        /* memsets of twice the L2 (4 KiB) to zero */
+    int fills;          /* of the tool */
+    int fills_behind;   /* queued while the last query found something not ready */
     int profilers;      /* starts minus stops */
     int most_queued;    /* commands since the last query, at most */
 } fake_cuda_counts_t;
