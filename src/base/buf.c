@@ -71,6 +71,30 @@ void tsw_buf_append_text(tsw_buf_t *buf, const char *text)
     tsw_buf_append(buf, text, strlen(text));
 }
 
+/* Bytes of the character that text begins with; 0: none of UTF-8. */
+static size_t utf8_size(const char *text)
+{
+    const unsigned char *c = (const unsigned char *)text;
+    const size_t size = c[0] < 0x80 ? 1 : c[0] < 0xc2 ? 0 : c[0] < 0xe0 ? 2 : c[0] < 0xf0 ? 3 : 4;
+    /* Shorter forms of the same, halves of pairs and what is beyond the last character. */
+    if ((c[0] == 0xe0 && c[1] < 0xa0) || (c[0] == 0xed && c[1] > 0x9f) ||
+        (c[0] == 0xf0 && c[1] < 0x90) || (c[0] == 0xf4 && c[1] > 0x8f) || c[0] > 0xf4)
+        return 0;
+    for (size_t i = 1; i < size; i++)
+        if ((c[i] & 0xc0) != 0x80)
+            return 0;
+    return size;
+}
+
+void tsw_buf_append_utf8(tsw_buf_t *buf, const char *text)
+{
+    while (*text != '\0') {
+        size_t size = utf8_size(text);
+        tsw_buf_append(buf, size > 0 ? text : "\xef\xbf\xbd", size > 0 ? size : 3);
+        text += size > 0 ? size : 1;
+    }
+}
+
 void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...)
 {
     va_list args;

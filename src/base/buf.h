@@ -29,6 +29,9 @@ bool tsw_buf_reserve(tsw_buf_t *buf, size_t size);
  * NULL when out of memory. */
 uint8_t *tsw_buf_extend(tsw_buf_t *buf, size_t size);
 void tsw_buf_append_text(tsw_buf_t *buf, const char *text);
+/* The same with U+FFFD for each byte that is no UTF-8: names of files and messages of compilers may
+ * be anything, and a text that was cut may end amid a character. */
+void tsw_buf_append_utf8(tsw_buf_t *buf, const char *text);
 void tsw_buf_printf(tsw_buf_t *buf, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Remove the first size bytes. */
 void tsw_buf_consume(tsw_buf_t *buf, size_t size);

@@ -5,8 +5,7 @@
 
 #include "base/buf.h"
 
-/* Append text as a JSON string with its quotes. Bytes from 128 on pass as they are: text is UTF-8.
- */
+/* Append text as a JSON string with its quotes; what is no UTF-8 becomes U+FFFD. */
 void tsw_json_append_text(tsw_buf_t *out, const char *text);
 /* Append a number with 12 digits; null for what JSON lacks (infinity, NaN). */
 void tsw_json_append_real(tsw_buf_t *out, double value);

@@ -152,8 +152,13 @@ static void render_csv(const tsw_grid_t *grid, tsw_buf_t *out)
 
 static json_t *json_of(const tsw_grid_cell_t *cell)
 {
-    if (cell->text != NULL)
-        return json_string(cell->text);
+    if (cell->text != NULL) {
+        tsw_buf_t utf8 = TSW_BUF_INIT;
+        tsw_buf_append_utf8(&utf8, cell->text);
+        json_t *text = tsw_buf_ok(&utf8) ? json_string(tsw_buf_text(&utf8)) : NULL;
+        tsw_buf_fini(&utf8);
+        return text;
+    }
     if (isnan(cell->number))
         return json_null();
     return is_whole(cell->number) ? json_integer((json_int_t)cell->number)

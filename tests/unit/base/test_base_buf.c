@@ -126,11 +126,41 @@ static void test_json_when_odd_then_escaped_or_null(void **state)
     tsw_buf_t out = TSW_BUF_INIT;
     tsw_json_append_text(&out, "a\"\\\n\x01");
     tsw_buf_append_text(&out, " ");
+    tsw_json_append_text(&out, "w\xc3\xbc\xff cut\xc3");
+    tsw_buf_append_text(&out, " ");
     tsw_json_append_real(&out, INFINITY);
     tsw_buf_append_text(&out, " ");
     tsw_json_append_real(&out, 0.25);
-    assert_string_equal(tsw_buf_text(&out), "\"a\\\"\\\\\\u000a\\u0001\" null 0.25");
+    assert_string_equal(tsw_buf_text(&out), "\"a\\\"\\\\\\u000a\\u0001\" "
+                                            "\"w\xc3\xbc\xef\xbf\xbd cut\xef\xbf\xbd\" null 0.25");
     tsw_buf_fini(&out);
+}
+
+static void test_utf8_when_foreign_then_replaced(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *wanted;
+    } cases[] = {
+        {"", ""},
+        {"w\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80", "w\xc3\xbc \xe2\x82\xac \xf0\x9f\x98\x80"},
+        {"\x80", "?"},
+        {"\xc0\x80", "??"},           /* a zero, written longer */
+        {"\xed\xa0\x80", "???"},      /* half of a pair */
+        {"\xf4\x90\x80\x80", "????"}, /* beyond the last character */
+        {"\xe2\x82", "??"},           /* cut */
+        {"\xf0\x9fx", "??x"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tsw_buf_t out = TSW_BUF_INIT;
+        tsw_buf_t wanted = TSW_BUF_INIT;
+        for (const char *c = cases[i].wanted; *c != '\0'; c++)
+            tsw_buf_append(&wanted, *c == '?' ? "\xef\xbf\xbd" : c, *c == '?' ? 3 : 1);
+        tsw_buf_append_utf8(&out, cases[i].text);
+        assert_string_equal(tsw_buf_text(&out), tsw_buf_text(&wanted));
+        tsw_buf_fini(&out);
+        tsw_buf_fini(&wanted);
+    }
 }
 
 int main(void)
@@ -145,6 +175,7 @@ int main(void)
         cmocka_unit_test(test_memory_when_failing_at_n_then_only_that_one),
         cmocka_unit_test(test_grow_when_memory_fails_then_array_stays),
         cmocka_unit_test(test_json_when_odd_then_escaped_or_null),
+        cmocka_unit_test(test_utf8_when_foreign_then_replaced),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,19 @@ static void test_csv_when_rendered_then_quoted(void **state)
                                    "long name,,\r\n");
 }
 
+static void test_json_when_no_utf8_then_replaced(void **state)
+{
+    (void)state;
+    static const tsw_column_t one[] = {{"a", false, 0, false}};
+    tsw_grid_t grid = tsw_grid(one, 1);
+    tsw_buf_t out = TSW_BUF_INIT;
+    tsw_grid_text(&grid, "cut\xc3");
+    assert_int_equal(tsw_grid_render(&grid, TSW_FORMAT_JSON, &out, NULL), TSW_OK);
+    assert_non_null(strstr(tsw_buf_text(&out), "\"a\": \"cut\xef\xbf\xbd\""));
+    tsw_buf_fini(&out);
+    tsw_grid_fini(&grid);
+}
+
 static void test_json_when_rendered_then_strict(void **state)
 {
     (void)state;
@@ -142,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_text_when_column_is_for_files_then_left_out),
         cmocka_unit_test(test_csv_when_rendered_then_quoted),
         cmocka_unit_test(test_json_when_rendered_then_strict),
+        cmocka_unit_test(test_json_when_no_utf8_then_replaced),
         cmocka_unit_test(test_infinity_when_added_then_no_value),
         cmocka_unit_test(test_allocation_when_any_fails_then_nomem),
         cmocka_unit_test(test_format_when_named_then_found),
