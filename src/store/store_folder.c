@@ -168,7 +168,12 @@ static tsw_status_t read_parts(const char *run_dir, tsw_dataset_t *dataset, tsw_
 static tsw_status_t read_folder(const char *run_dir, tsw_dataset_t *dataset, tsw_buf_t *skipped,
                                 tsw_err_t *err)
 {
-    tsw_status_t status = read_parts(run_dir, dataset, skipped, err);
+    tsw_names_t names = {0};
+    tsw_status_t status = tsw_dir_list(run_dir, &names, err);
+    tsw_names_fini(&names);
+    if (status != TSW_OK) /* a folder that may not be looked into is no empty one */
+        return status;
+    status = read_parts(run_dir, dataset, skipped, err);
     if (status != TSW_ERR_NOT_FOUND)
         return status;
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
