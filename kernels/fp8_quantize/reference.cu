@@ -5,6 +5,7 @@
 #include <cuda_fp8.h>
 
 constexpr int BLOCK = 128;
+constexpr float LEAST = 0x1p-80f; // maximum of a piece that is not taken for zero
 
 extern "C" __global__ void fp8_quantize_reference(const DTYPE *X, __nv_fp8_e4m3 *Q, float *S, int M,
                                                   int K)
@@ -23,7 +24,7 @@ extern "C" __global__ void fp8_quantize_reference(const DTYPE *X, __nv_fp8_e4m3 
             top[threadIdx.x] = fmaxf(top[threadIdx.x], top[threadIdx.x + step]);
         __syncthreads();
     }
-    const float scale = top[0] > 0.0f ? __fdiv_rn(top[0], 448.0f) : 1.0f;
+    const float scale = top[0] >= LEAST ? __fdiv_rn(top[0], 448.0f) : 1.0f;
     if (k < pitch)
         Q[row * pitch + k] = __nv_fp8_e4m3(__fdiv_rn(value, scale));
     if (threadIdx.x == 0)
