@@ -217,7 +217,7 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
          "(default: 30s)",
          NULL},
         {"jobs", 'j', "N", TSW_OPTION_COUNT, &args.run.build_jobs,
-         "Builds at a time on each node (default: cores less one per GPU)", NULL},
+         "Builds at a time on each node (default: cores, less one per GPU that is timing)", NULL},
         {"toolchain", 't', "DIR", TSW_OPTION_TEXT, &args.run.toolchain,
          "Folder with bin/ lib/ include/ of CUDA 13.3 or later (default: TSW_TOOLCHAIN, .deps "
          "beside the program, CUDA_HOME)",

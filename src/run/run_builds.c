@@ -144,18 +144,26 @@ void tsw_run_builds_lease(tsw_run_t *run, uint32_t build)
     builds->queue[builds->queue_count++] = build;
 }
 
-/* A build that died of a kill gets the node's memory for itself: nothing beside it. */
-static bool may_begin(const tsw_run_builds_t *builds, uint32_t build)
+uint32_t tsw_run_builds_room(const tsw_run_t *run)
 {
+    const bool is_lent = run->builds.lends_core && !run->worker.timing;
+    return run->builds.slots + (is_lent ? 1 : 0);
+}
+
+/* A build that died of a kill gets the node's memory for itself: nothing beside it. */
+static bool may_begin(const tsw_run_t *run, uint32_t build)
+{
+    const tsw_run_builds_t *builds = &run->builds;
     if (builds->running == 0)
         return true;
-    return builds->running < builds->slots && !builds->alone[build] && !builds->alone_running;
+    return builds->running < tsw_run_builds_room(run) && !builds->alone[build] &&
+           !builds->alone_running;
 }
 
 void tsw_run_builds_pump(tsw_run_t *run)
 {
     tsw_run_builds_t *builds = &run->builds;
-    while (builds->queue_count > 0 && !run->draining && may_begin(builds, builds->queue[0])) {
+    while (builds->queue_count > 0 && !run->draining && may_begin(run, builds->queue[0])) {
         uint32_t build = builds->queue[0];
         builds->queue_count--;
         memmove(builds->queue, builds->queue + 1, builds->queue_count * sizeof(*builds->queue));

@@ -74,25 +74,43 @@ static bool owns_a_core(const tsw_msg_hello_t *hello)
     return hello->has_gpu && strcmp(hello->gpu.mode, "cuda") == 0;
 }
 
+typedef struct {
+    uint32_t ranks, place; /* of the rank among them */
+    uint32_t cores, workers;
+} node_t;
+
+static node_t look_at_node(const tsw_run_t *run, int rank)
+{
+    tsw_cpus_t cpus = {0};
+    node_t node = {.ranks = 0};
+    const uint32_t number = tsw_run_node_of(run, rank);
+    for (int i = 0; i < run->size; i++) {
+        if (tsw_run_node_of(run, i) != number)
+            continue;
+        tsw_cpus_merge(&cpus, &run->hellos[i].cpus);
+        node.workers += owns_a_core(&run->hellos[i]);
+        node.place += i < rank;
+        node.ranks++;
+    }
+    node.cores = (uint32_t)tsw_cpus_count(&cpus);
+    return node;
+}
+
 /* The cores of a node that no cuda worker needs, dealt over its ranks. */
 uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank)
 {
-    tsw_cpus_t cpus = {0};
-    uint32_t ranks = 0, place = 0, workers = 0;
-    uint32_t node = tsw_run_node_of(run, rank);
-    for (int i = 0; i < run->size; i++) {
-        if (tsw_run_node_of(run, i) != node)
-            continue;
-        tsw_cpus_merge(&cpus, &run->hellos[i].cpus);
-        workers += owns_a_core(&run->hellos[i]);
-        place += i < rank;
-        ranks++;
-    }
-    uint32_t cores = (uint32_t)tsw_cpus_count(&cpus);
-    uint32_t budget = cores > workers ? cores - workers : 1;
+    const node_t node = look_at_node(run, rank);
+    uint32_t budget = node.cores > node.workers ? node.cores - node.workers : 1;
     if (run->options->build_jobs > 0)
         budget = run->options->build_jobs;
-    return budget / ranks + (place < budget % ranks);
+    return budget / node.ranks + (node.place < budget % node.ranks);
+}
+
+bool tsw_run_lends_core(const tsw_run_t *run, int rank)
+{
+    const node_t node = look_at_node(run, rank);
+    return run->options->build_jobs == 0 && owns_a_core(&run->hellos[rank]) &&
+           node.cores > node.workers;
 }
 
 /* ---- checks ---- */
@@ -179,6 +197,7 @@ tsw_status_t tsw_run_check_hellos(tsw_run_t *run, tsw_err_t *err)
         return status;
     run->arch_index = tsw_run_arch_index(run, mine);
     run->builds.slots = tsw_run_slots_of(run, run->rank);
+    run->builds.lends_core = tsw_run_lends_core(run, run->rank);
     if (tsw_cpus_count(&mine->cpus) == 1 && tsw_cpus_online() > 1)
         tsw_log_root(TSW_LOG_WARN,
                      "this rank is bound to one core of %d: builds will be slow "

@@ -65,6 +65,7 @@ typedef struct {
     size_t running;
     bool alone_running;
     uint32_t slots;
+    bool lends_core; /* that of the measure worker is built on while it times nothing */
     char *work_root; /* folder of this process; its builds work below it */
     size_t made, cached;
 } tsw_run_builds_t;
@@ -202,7 +203,9 @@ tsw_status_t tsw_run_check_hellos(tsw_run_t *run, tsw_err_t *err);
 /* -1: no device, or none of an arch of the job that is measured. */
 int tsw_run_arch_index(const tsw_run_t *run, const tsw_msg_hello_t *hello);
 uint32_t tsw_run_node_of(const tsw_run_t *run, int rank);  /* number of its machine */
-uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank); /* builds at a time */
+uint32_t tsw_run_slots_of(const tsw_run_t *run, int rank); /* builds at a time, at the least */
+/* One more while its worker, which has a core of its own, times nothing. */
+bool tsw_run_lends_core(const tsw_run_t *run, int rank);
 tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err);
 /* The packs of the snapshot below the run folder. */
 tsw_status_t tsw_run_write_packs(const tsw_run_t *run, tsw_err_t *err);
@@ -287,8 +290,9 @@ const tsw_artifact_t *tsw_run_artifact(const tsw_run_t *run, uint32_t build, uin
 tsw_status_t tsw_run_artifact_keep(tsw_run_t *run, uint32_t build, uint32_t arch_index,
                                    const tsw_msg_artifact_t *artifact, tsw_err_t *err);
 void tsw_run_builds_lease(tsw_run_t *run, uint32_t build);
-void tsw_run_builds_pump(tsw_run_t *run); /* begin what has room */
-void tsw_run_builds_stop(tsw_run_t *run); /* kill all, forget the queue */
+uint32_t tsw_run_builds_room(const tsw_run_t *run); /* builds at a time, now */
+void tsw_run_builds_pump(tsw_run_t *run);           /* begin what has room */
+void tsw_run_builds_stop(tsw_run_t *run);           /* kill all, forget the queue */
 /* A build ended: tell rank 0. */
 void tsw_run_builds_report(tsw_run_t *run, const tsw_msg_artifacts_t *msg);
 /* Makes one build: from the cache, else in a keeper process; reports it in the end. */

@@ -132,6 +132,27 @@ static void test_slots_when_cores_are_many_then_dealt_over_ranks(void **state)
     assert_int_equal(tsw_run_slots_of(&world->run, 1), 5);
 }
 
+static void test_core_of_a_worker_when_it_times_nothing_then_it_is_built_on(void **state)
+{
+    world_t *world = *state;
+    world->run.has_device = true;
+    assert_int_equal(tsw_run_check_hellos(&world->run, NULL), TSW_OK);
+    assert_true(world->run.builds.lends_core);
+    assert_int_equal(tsw_run_builds_room(&world->run), 4);
+    world->run.worker.timing = true;
+    assert_int_equal(tsw_run_builds_room(&world->run), 3);
+    world->run.worker.timing = false;
+    assert_int_equal(tsw_run_builds_room(&world->run), 4);
+    world->options.build_jobs = 6; /* so many were asked for */
+    assert_false(tsw_run_lends_core(&world->run, 0));
+    world->options.build_jobs = 0;
+    snprintf(world->hellos[1].gpu.mode, sizeof(world->hellos[1].gpu.mode), "sim");
+    assert_false(tsw_run_lends_core(&world->run, 1)); /* it has none */
+    assert_true(tsw_run_lends_core(&world->run, 0));
+    world->hellos[2].cpus.words[0] = world->hellos[3].cpus.words[0] = 3;
+    assert_false(tsw_run_lends_core(&world->run, 2)); /* all that build need one more already */
+}
+
 static void test_slots_when_cores_are_few_then_one_builds(void **state)
 {
     world_t *world = *state;
@@ -166,6 +187,8 @@ int main(void)
         cmocka_unit_test_setup(test_hellos_when_toolchains_differ_then_refused, make_world),
         cmocka_unit_test_setup(test_hellos_when_plans_differ_then_bug, make_world),
         cmocka_unit_test_setup(test_slots_when_cores_are_many_then_dealt_over_ranks, make_world),
+        cmocka_unit_test_setup(test_core_of_a_worker_when_it_times_nothing_then_it_is_built_on,
+                               make_world),
         cmocka_unit_test_setup(test_slots_when_cores_are_few_then_one_builds, make_world),
         cmocka_unit_test_setup(test_slots_when_asked_for_then_that_many_per_node, make_world),
         cmocka_unit_test_setup(test_node_when_shared_then_its_first_rank, make_world),
