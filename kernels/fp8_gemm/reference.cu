@@ -23,6 +23,7 @@ extern "C" __global__ void fp8_gemm_reference(const DTYPE *A, const DTYPE *B, co
     __shared__ float b[STEP][TILE + 1];
     const int pitch_k = padded(K, 16);
     const int pitch_n = padded(N, 8);
+    const int pitch_m = padded(M, 4); // of A's scales
     const int scales = (K + BLOCK - 1) / BLOCK;
     const int tiles_n = (N + TILE - 1) / TILE;
     const int row0 = blockIdx.x / tiles_n * TILE;
@@ -37,7 +38,7 @@ extern "C" __global__ void fp8_gemm_reference(const DTYPE *A, const DTYPE *B, co
             b[i % STEP][i / STEP] = 0.0f;
             if (k < K && row < M)
                 a[i % STEP][i / STEP] = float(A[(long long)row * pitch_k + k]) *
-                                        A_SCALE[(long long)row * scales + k / BLOCK];
+                                        A_SCALE[(long long)(k / BLOCK) * pitch_m + row];
             if (k < K && column < N)
                 b[i % STEP][i / STEP] = float(B[(long long)column * pitch_k + k]) *
                                         B_SCALE[(long long)(column / BLOCK) * scales + k / BLOCK];

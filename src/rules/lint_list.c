@@ -113,6 +113,15 @@ void tsw_rule_baseline_legal(tsw_lint_ctx_t *c)
     tsw_lint_fix(c, "take one that runs on every arch, or give this list a baseline of its own");
 }
 
+/* `ceildiv(DIM, 4) * 4`, seen from the first number on: a padded dim, no count of blocks. */
+static bool pads(const char *number)
+{
+    char *end;
+    const long block = strtol(number, &end, 10);
+    end += strspn(end, " )");
+    return *end == '*' && strtol(end + 1, NULL, 10) == block;
+}
+
 /* The block of a scale: n of "ceildiv(DIM, n)" in the size of an f32 input; 0: there is none. */
 static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
 {
@@ -127,7 +136,7 @@ static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
                 continue;
             const char *rest = at + length;
             rest += strspn(rest, " ,");
-            if (isdigit((unsigned char)*rest))
+            if (isdigit((unsigned char)*rest) && !pads(rest))
                 return strtol(rest, NULL, 10);
         }
     }
