@@ -330,6 +330,11 @@ bool tsw_path_is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+bool tsw_path_is_plain(const char *path)
+{
+    return tsw_path_is_file(path) || !tsw_path_exists(path);
+}
+
 char *tsw_path_join(const char *dir, const char *name)
 {
     tsw_buf_t path = TSW_BUF_INIT;

@@ -49,6 +49,9 @@ bool tsw_path_exists(const char *path);
 bool tsw_path_is_taken(const char *path); /* something has that name, be it a link to nothing */
 bool tsw_path_is_dir(const char *path);
 bool tsw_path_is_file(const char *path); /* a regular one, also behind links */
+/* Such a one or none. What else may be where files of ours belong, such as a pipe, can block
+ * whoever opens it for good. */
+bool tsw_path_is_plain(const char *path);
 /* "a" and "b" to "a/b"; heap, tsw_free; NULL when out of memory. */
 char *tsw_path_join(const char *dir, const char *name);
 /* path seen from the root, for those who work in another folder; heap, or NULL. */

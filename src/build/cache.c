@@ -71,7 +71,7 @@ tsw_status_t tsw_cache_get(tsw_cache_t *cache, tsw_key_t key, tsw_artifact_t *ar
     if (path == NULL)
         return tsw_err_nomem(err);
     tsw_status_t status = TSW_ERR_NOT_FOUND;
-    if (!is_no_key(key) && tsw_file_read(path, &bytes, NULL) == TSW_OK)
+    if (!is_no_key(key) && tsw_path_is_plain(path) && tsw_file_read(path, &bytes, NULL) == TSW_OK)
         status = tsw_cache_entry_get(bytes.data, bytes.size, key, artifact_p, err);
     if (status == TSW_OK) {
         artifact_p->facts.from_cache = 1;
@@ -83,6 +83,13 @@ tsw_status_t tsw_cache_get(tsw_cache_t *cache, tsw_key_t key, tsw_artifact_t *ar
     tsw_buf_fini(&bytes);
     tsw_free(path);
     return status;
+}
+
+static tsw_status_t write_file(const char *path, const tsw_buf_t *bytes, tsw_err_t *err)
+{
+    if (!tsw_path_is_plain(path))
+        return tsw_err_set(err, TSW_ERR_IO, "%s is no file", path);
+    return tsw_file_write_atomic(path, bytes->data, bytes->size, err);
 }
 
 tsw_status_t tsw_cache_put(tsw_cache_t *cache, tsw_key_t key, const tsw_artifact_t *artifact,
@@ -101,7 +108,7 @@ tsw_status_t tsw_cache_put(tsw_cache_t *cache, tsw_key_t key, const tsw_artifact
     if (status == TSW_OK)
         status = tsw_dir_make(folder, err);
     if (status == TSW_OK)
-        status = tsw_file_write_atomic(path, bytes.data, bytes.size, err);
+        status = write_file(path, &bytes, err);
     tsw_free(path);
     tsw_free(folder);
     tsw_buf_fini(&bytes);
@@ -140,7 +147,7 @@ static tsw_status_t prepare(const char *dir, const char *text, tsw_err_t *err)
     if (path == NULL || !tsw_buf_ok(&line))
         status = tsw_err_nomem(err);
     else
-        status = tsw_file_write_atomic(path, line.data, line.size, err);
+        status = write_file(path, &line, err);
     tsw_free(path);
     tsw_buf_fini(&line);
     return status;
@@ -211,7 +218,8 @@ static bool candidate_read(const char *dir, const char *name, candidate_t *candi
     struct stat info;
     candidate->dir = tsw_path_join(dir, name);
     char *path = candidate->dir != NULL ? tsw_path_join(candidate->dir, TOOLCHAIN_FILE) : NULL;
-    bool ok = path != NULL && stat(path, &info) == 0 && tsw_file_read(path, &text, NULL) == TSW_OK;
+    bool ok = path != NULL && stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+              tsw_file_read(path, &text, NULL) == TSW_OK;
     if (ok) {
         candidate->written_ns =
             (int64_t)info.st_mtim.tv_sec * 1000000000 + (int64_t)info.st_mtim.tv_nsec;

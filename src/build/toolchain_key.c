@@ -98,8 +98,9 @@ static char *memo_path(const char *versions, const char *const *paths, size_t co
 static bool read_memo(const char *path, tsw_key_t *key_p)
 {
     tsw_buf_t text = TSW_BUF_INIT;
-    bool found = path != NULL && tsw_file_read(path, &text, NULL) == TSW_OK &&
-                 text.size == TSW_KEY_TEXT_SIZE - 1 && tsw_key_parse(tsw_buf_text(&text), key_p);
+    bool found = path != NULL && tsw_path_is_plain(path) &&
+                 tsw_file_read(path, &text, NULL) == TSW_OK && text.size == TSW_KEY_TEXT_SIZE - 1 &&
+                 tsw_key_parse(tsw_buf_text(&text), key_p);
     tsw_buf_fini(&text);
     return found;
 }
@@ -109,7 +110,7 @@ static void write_memo(const char *memo_dir, const char *path, tsw_key_t key)
 {
     char digits[TSW_KEY_TEXT_SIZE];
     tsw_key_format(key, digits);
-    if (path != NULL && tsw_dir_make(memo_dir, NULL) == TSW_OK)
+    if (path != NULL && tsw_path_is_plain(path) && tsw_dir_make(memo_dir, NULL) == TSW_OK)
         tsw_file_write_atomic(path, digits, strlen(digits), NULL);
 }
 

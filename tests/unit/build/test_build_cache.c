@@ -179,6 +179,13 @@ static void test_damaged_entries_are_misses_and_can_be_replaced(void **state)
     assert_int_equal(get(cache, 3), TSW_ERR_NOT_FOUND);
     put(cache, 3);
     assert_int_equal(get(cache, 3), TSW_OK);
+    /* a pipe would block for good */
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(mkfifo(path, 0600), 0);
+    assert_int_equal(get(cache, 3), TSW_ERR_NOT_FOUND);
+    tsw_artifact_t artifact = artifact_of(3);
+    assert_int_equal(tsw_cache_put(cache, key_of(3), &artifact, NULL), TSW_ERR_IO);
+    tsw_buf_fini(&artifact.cubin);
     tsw_buf_fini(&bytes);
     tsw_cache_close(cache);
 }
