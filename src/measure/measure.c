@@ -163,7 +163,6 @@ static tsw_status_t make(tsw_device_t *dev, const tsw_measure_cell_t *cell, bool
     measure->dev = dev;
     measure->cell = *cell;
     measure->is_ahead = is_ahead;
-    measure->clock.locked_mhz = cell->locked_mhz;
     measure->pick = -1;
     measure->watch = &measure->own_watch;
     tsw_watch_start(&measure->own_watch, dev, TSW_USE_OTHER);
@@ -204,6 +203,7 @@ tsw_status_t tsw_measure_begin_prepared(tsw_measure_t *measure, const tsw_measur
     measure->cell = *cell;
     measure->sink = *sink;
     measure->is_ahead = false;
+    measure->clock.locked_mhz = cell->locked_mhz;
     measure->watch = cell->watch != NULL ? cell->watch : &measure->own_watch;
     measure->start_ns = tsw_measure_now_ns(measure);
     tsw_status_t status = check_flush(measure, err);

@@ -237,17 +237,18 @@ static tsw_status_t begin(worker_t *worker, const tsw_msg_begin_t *msg, tsw_err_
 {
     const tsw_measure_sink_t sink = {worker,     tell_state, tell_busy,
                                      tell_round, work_ahead, tell_timer};
-    worker->now = worker->cells[!worker->now].measure != NULL ? !worker->now : worker->now;
+    if (worker->cells[!worker->now].measure != NULL)
+        worker->now = !worker->now;
     tsw_worker_cell_t *cell = cell_of(worker);
     if (cell->measure != NULL && !tsw_key_equal(cell->about.cell_key, msg->cell_key))
         tsw_worker_cell_end(cell);
     tsw_status_t status = tsw_worker_cell_describe(cell, worker->job, msg, err);
     cell->about.locked_mhz = worker->locked_mhz;
     cell->about.watch = &worker->watch;
-    if (status != TSW_OK || cell->measure == NULL)
-        return status != TSW_OK
-                   ? status
-                   : tsw_measure_begin(worker->dev, &cell->about, &sink, &cell->measure, err);
+    if (status != TSW_OK)
+        return status;
+    if (cell->measure == NULL)
+        return tsw_measure_begin(worker->dev, &cell->about, &sink, &cell->measure, err);
     status = tsw_measure_begin_prepared(cell->measure, &cell->about, &sink, err);
     if (status != TSW_OK)
         cell->measure = NULL;

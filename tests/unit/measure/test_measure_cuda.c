@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "fake_libcuda.h"
+#include "measure/measure_cell.h"
 #include "measure_bench.h"
 
 #include <string.h>
@@ -284,7 +285,10 @@ static void test_the_next_cell_is_prepared_beside_the_one_in_hand(void **state)
     tsw_measure_end(bench.measure);
     bench.measure = NULL;
     bench.configs[0].told = 0;
+    bench.cell.locked_mhz = 1500; /* not known until it begins */
     assert_int_equal(tsw_measure_begin_prepared(next, &bench.cell, &bench.sink, &err), TSW_OK);
+    assert_int_equal(next->clock.locked_mhz, 1500);
+    next->clock.locked_mhz = 0; /* nobody holds it here */
     bench.measure = next;
     assert_int_equal(tsw_measure_peak_bytes(next), peak);
     add(0, "fake");
