@@ -119,6 +119,19 @@ static tsw_status_t as_env(tsw_status_t status, const char *dir, tsw_err_t *err)
     return tsw_err_set(err, TSW_ERR_ENV, "output folder %s: %s", dir, was.text);
 }
 
+static tsw_status_t take_attempt(tsw_run_t *run, tsw_err_t *err)
+{
+    const char *dir = run->options->run_dir;
+    if (run->options->resume)
+        return tsw_store_next_attempt(dir, &run->attempt, err);
+    run->attempt = 1;
+    tsw_status_t status = tsw_store_first_attempt(dir, err);
+    if (status == TSW_ERR_EXISTS)
+        status = tsw_err_set(err, TSW_ERR_ENV,
+                             "output folder %s: another run has begun there at the same time", dir);
+    return status;
+}
+
 tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err)
 {
     tsw_status_t status = fill_meta(run, err);
@@ -132,10 +145,7 @@ tsw_status_t tsw_run_open_folder(tsw_run_t *run, tsw_err_t *err)
     if (status == TSW_OK && run->options->resume)
         status = tsw_run_resume(run, err);
     if (status == TSW_OK)
-        status = tsw_store_next_attempt(dir, &run->attempt, err);
-    if (status == TSW_OK && run->attempt > 1 && !run->options->resume)
-        return tsw_err_set(err, TSW_ERR_ENV,
-                           "output folder %s: another run has begun there at the same time", dir);
+        status = take_attempt(run, err);
     if (status == TSW_OK)
         status = write_inputs(run, err);
     return as_env(status, dir, err);

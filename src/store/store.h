@@ -36,8 +36,11 @@ bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);
 
-/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. */
+/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. Attempts
+ * before it stop. */
 tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, tsw_err_t *err);
+/* Takes number 1. TSW_ERR_EXISTS: another has it, and goes on. */
+tsw_status_t tsw_store_first_attempt(const char *run_dir, tsw_err_t *err);
 /* False once somebody has taken the next number: then this attempt must stop. */
 bool tsw_store_attempt_is_newest(const char *run_dir, uint32_t attempt);
 

@@ -235,6 +235,23 @@ static tsw_status_t guess_attempt(const char *dir, uint32_t *attempt_p, tsw_err_
     return status;
 }
 
+/* TSW_ERR_EXISTS: somebody else was quicker. */
+static tsw_status_t claim_attempt(const char *run_dir, uint32_t attempt, tsw_err_t *err)
+{
+    char *path = attempt_path(run_dir, attempt);
+    tsw_status_t status = path != NULL ? tsw_dir_make_exclusive(path, err) : tsw_err_nomem(err);
+    tsw_free(path);
+    return status;
+}
+
+tsw_status_t tsw_store_first_attempt(const char *run_dir, tsw_err_t *err)
+{
+    char *dir = tsw_path_join(run_dir, "attempts");
+    tsw_status_t status = dir != NULL ? tsw_dir_make(dir, err) : tsw_err_nomem(err);
+    tsw_free(dir);
+    return status == TSW_OK ? claim_attempt(run_dir, 1, err) : status;
+}
+
 tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, tsw_err_t *err)
 {
     uint32_t attempt = 0;
@@ -245,22 +262,14 @@ tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, ts
     if (status == TSW_OK)
         status = guess_attempt(dir, &attempt, err);
     tsw_free(dir);
-    while (status == TSW_OK) {
-        char *path = attempt_path(run_dir, attempt);
-        if (path == NULL)
-            return tsw_err_nomem(err);
-        status = tsw_dir_make_exclusive(path, err);
-        tsw_free(path);
-        if (status == TSW_OK) {
-            *attempt_p = attempt;
-            return TSW_OK;
-        }
-        if (status == TSW_ERR_EXISTS) { /* somebody else was quicker */
-            tsw_err_clear(err);
-            status = TSW_OK;
-            attempt++;
-        }
+    if (status == TSW_OK)
+        status = claim_attempt(run_dir, attempt, err);
+    while (status == TSW_ERR_EXISTS) {
+        tsw_err_clear(err);
+        status = claim_attempt(run_dir, ++attempt, err);
     }
+    if (status == TSW_OK)
+        *attempt_p = attempt;
     return status;
 }
 
