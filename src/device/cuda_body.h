@@ -80,6 +80,7 @@ typedef struct {
     uint32_t ticket; /* number of the last gate */
     uint32_t shots;  /* that waves were to run so far */
     size_t led_by;   /* kernels that ran before the first shot of the last wave */
+    double command_ns; /* what the host needs to queue a command, of late; 0: not known */
     tsw_cuda_block_t blocks[TSW_CUDA_BLOCKS];
     uint64_t block_turn;
     tsw_cuda_kernel_t **kernels;

@@ -1,6 +1,8 @@
 /* Waves: shots queued one behind the other, each between two events of its own. A window of them is
  * in the stream at a time, so that the driver never blocks, and the device never waits for us. */
+#include "base/clock.h"
 #include "device/cuda_body.h"
+#include "device/gate.h"
 
 #include <math.h>
 
@@ -20,13 +22,11 @@ typedef struct {
     size_t commands;      /* of the shots that are queued and not yet known to have ended */
     uint32_t base;        /* of the progress words of this wave */
     bool is_held;         /* a closed gate stands before all this */
+    size_t opens_after;   /* so many shots are in the stream */
     bool was_idle;        /* the host had its time */
+    uint64_t pace_ns;     /* what the host needed */
+    size_t paced;         /* for so many commands */
 } queue_t;
-
-static size_t commands_of(const tsw_shot_t *shot)
-{
-    return 5 + (size_t)shot->repeat;
-}
 
 static cu_event_t start_of(const queue_t *queue, size_t i)
 {
@@ -85,6 +85,15 @@ static tsw_status_t queue_launches(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw
     return status;
 }
 
+/* The device came to the end of what was queued: what follows would wait for the host in the middle
+ * of an interval. */
+static bool ran_dry(const queue_t *queue)
+{
+    return !queue->is_held && queue->queued > queue->ended && queue->plan->lead != NULL &&
+           queue->shots[queue->queued].graph == NULL &&
+           queue->cuda->api.event_query(end_of(queue, queue->queued - 1)) == CU_OK;
+}
+
 /* A graph is long enough to queue the rest behind it; a single launch needs a gate for that. */
 static tsw_status_t queue_lead(queue_t *queue, tsw_err_t *err)
 {
@@ -118,9 +127,11 @@ static tsw_status_t queue_shot(queue_t *queue, tsw_err_t *err)
     tsw_cuda_t *cuda = queue->cuda;
     size_t i = queue->queued;
     const tsw_shot_t *shot = &queue->shots[i];
-    if (shot->graph != NULL || commands_of(shot) > window)
+    if (shot->graph != NULL || tsw_gate_commands(shot) > window)
         open_gate(queue); /* how many commands a graph counts is the driver's secret */
-    tsw_status_t status = queue_flush(cuda, shot, err);
+    tsw_status_t status = ran_dry(queue) ? queue_gate(queue, err) : TSW_OK;
+    if (status == TSW_OK)
+        status = queue_flush(cuda, shot, err);
     if (status == TSW_OK)
         status = record(cuda, start_of(queue, i), err);
     if (status == TSW_OK)
@@ -132,8 +143,29 @@ static tsw_status_t queue_shot(queue_t *queue, tsw_err_t *err)
     if (status != TSW_OK)
         return status;
     queue->queued++;
-    queue->commands += commands_of(shot);
+    queue->commands += tsw_gate_commands(shot);
+    if (queue->queued == queue->opens_after)
+        open_gate(queue);
     return TSW_OK;
+}
+
+/* The same, and how long the host needs for a command. */
+static tsw_status_t pace_shot(queue_t *queue, tsw_err_t *err)
+{
+    size_t commands = tsw_gate_commands(&queue->shots[queue->queued]);
+    uint64_t start_ns = tsw_clock_now_ns();
+    tsw_status_t status = queue_shot(queue, err);
+    queue->pace_ns += tsw_clock_now_ns() - start_ns;
+    queue->paced += commands;
+    return status;
+}
+
+/* The slowest of late counts. */
+static void note_pace(const queue_t *queue)
+{
+    const double forget = 0.9;
+    double ns = queue->paced > 0 ? (double)queue->pace_ns / (double)queue->paced : 0.0;
+    queue->cuda->command_ns = fmax(ns, forget * queue->cuda->command_ns);
 }
 
 static bool has_room(const queue_t *queue)
@@ -141,7 +173,7 @@ static bool has_room(const queue_t *queue)
     if (queue->queued == queue->count || queue->queued - queue->ended == TSW_CUDA_EVENTS)
         return false;
     return queue->queued == queue->ended ||
-           queue->commands + commands_of(&queue->shots[queue->queued]) <= window;
+           queue->commands + tsw_gate_commands(&queue->shots[queue->queued]) <= window;
 }
 
 /* ---- shots out of it ---- */
@@ -177,7 +209,7 @@ static tsw_status_t retire_shot(queue_t *queue, tsw_err_t *err)
         return status;
     uint64_t ns = ms > 0 ? (uint64_t)llround((double)ms * 1e6) : 0;
     queue->interval_ns[i] = ns; /* 0: the timer did not move */
-    queue->commands -= commands_of(&queue->shots[i]);
+    queue->commands -= tsw_gate_commands(&queue->shots[i]);
     queue->ended++;
     return TSW_OK;
 }
@@ -222,13 +254,15 @@ tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t co
     if (status != TSW_OK)
         return status;
     bool is_refused = false;
+    queue.opens_after = tsw_gate_opens_after(shots, count, cuda->command_ns);
     status = queue_lead(&queue, err);
     while (status == TSW_OK && queue.ended < count) {
         bool has_more = has_room(&queue);
-        status = has_more ? queue_shot(&queue, err) : retire_shot(&queue, err);
+        status = has_more ? pace_shot(&queue, err) : retire_shot(&queue, err);
         is_refused = has_more && status != TSW_OK && status != TSW_ERR_DEVICE_LOST;
     }
     open_gate(&queue);
+    note_pace(&queue);
     if (is_refused)
         status = retire_rest(&queue, status, err);
     *finished_p = finished_shots(&queue, status);

@@ -51,10 +51,11 @@ typedef struct {
 typedef struct {
     const tsw_launch_t *launches; /* one per set, alike but for the pointers */
     uint32_t set_count;
-    uint32_t first_set; /* of the first launch */
-    uint32_t repeat;    /* launches in the interval, at least 1 */
-    tsw_graph_t *graph; /* of exactly these launches; NULL: launched one by one */
-    bool flush;         /* overwrite the L2 before the interval */
+    uint32_t first_set;   /* of the first launch */
+    uint32_t repeat;      /* launches in the interval, at least 1 */
+    tsw_graph_t *graph;   /* of exactly these launches; NULL: launched one by one */
+    bool flush;           /* overwrite the L2 before the interval */
+    uint64_t expected_ns; /* what the interval takes at least, about; 0: not known */
 } tsw_shot_t;
 
 /* What sim needs to tell the time of a kernel, and replay to find its samples. */
