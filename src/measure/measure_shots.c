@@ -8,6 +8,10 @@ static const uint64_t short_ns = 100000;
 static const uint64_t overhead_ns = 2000; /* of a single launch, about */
 static const uint32_t most_nodes = 200, most_queued = 64;
 
+/* What an interval is off by is worth about 1 us, however long it is: more than a launch of such
+ * kernels makes that little. */
+static const uint32_t least_queued = 2;
+
 /* For an interval of that length. single_ns: of a single launch. */
 static uint64_t count_launches(uint64_t interval_ns, uint64_t single_ns)
 {
@@ -22,20 +26,26 @@ static uint32_t count_nodes(const tsw_measure_rotation_t *rotation, uint64_t lau
     if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH)
         return (uint32_t)(launches < sets ? launches : sets); /* each set once after the flush */
     uint64_t laps =
-        (launches + sets - 1) / sets; /* whole ones: each set waits a lap for its turn */
+        (launches + sets / 2) / sets; /* whole ones: each set waits a lap for its turn */
+    laps = laps > 0 ? laps : 1;
     if (laps > 1 && laps * sets > most_nodes)
         laps--;
     return (uint32_t)(laps * sets);
 }
 
-/* Launches one by one, from whichever set is next: as many for each of the wave. */
+/* Launches one by one, from whichever set is next: as many for each of the wave that may be among
+ * the best, since what an interval is off by is shared among them; fewer for who takes longer. */
 static uint32_t count_queued(const tsw_measure_rotation_t *rotation, const tsw_wave_t *wave,
-                             uint64_t best_ns)
+                             uint64_t single_ns, uint64_t best_ns)
 {
-    if (best_ns == 0 || best_ns >= short_ns || best_ns >= wave->interval_ns)
+    const double alike = 1.3;
+    if (best_ns == 0 || best_ns >= short_ns || wave->interval_ns == 0)
         return 1;
     uint64_t launches = count_launches(wave->interval_ns, best_ns);
     launches = launches < most_queued ? launches : most_queued;
+    if ((double)single_ns > alike * (double)best_ns)
+        launches = launches * best_ns / single_ns;
+    launches = launches > least_queued ? launches : least_queued;
     if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH && launches > rotation->sets)
         launches = rotation->sets;
     return (uint32_t)launches;
@@ -48,23 +58,26 @@ tsw_measure_interval_t tsw_measure_interval(const tsw_measure_rotation_t *rotati
     if (wave->launches > 0)
         return (tsw_measure_interval_t){wave->launches, false};
     if (best_ns == 0 || single_ns == 0 || best_ns >= wave->graph_below_ns)
-        return (tsw_measure_interval_t){count_queued(rotation, wave, best_ns), false};
+        return (tsw_measure_interval_t){count_queued(rotation, wave, single_ns, best_ns), false};
     if (single_ns >= 2 * wave->graph_below_ns) /* cannot win; rivals are measured alike */
         return (tsw_measure_interval_t){1, false};
     uint32_t nodes = count_nodes(rotation, count_launches(wave->interval_ns, single_ns));
     return (tsw_measure_interval_t){nodes, nodes > 1};
 }
 
+/* The launches over `count` sets from `first` on. */
 static tsw_status_t need_launches(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                                  tsw_err_t *err)
+                                  uint32_t first, uint32_t count, tsw_err_t *err)
 {
     uint32_t sets = measure->ring.sets;
-    if (entry->launches != NULL)
-        return TSW_OK;
-    entry->launches = tsw_calloc(sets, sizeof(*entry->launches));
+    if (entry->launches == NULL)
+        entry->launches = tsw_calloc(sets, sizeof(*entry->launches));
     if (entry->launches == NULL)
         return tsw_err_nomem(err);
-    for (uint32_t set = 0; set < sets; set++) {
+    for (uint32_t i = 0; i < count && i < sets; i++) {
+        uint32_t set = (first + i) % sets;
+        if (entry->launches[set].kernel != NULL)
+            continue;
         entry->launches[set] = entry->launch;
         tsw_measure_pointers(measure, TSW_BUFFERS_SPLIT, set, &entry->launches[set]);
     }
@@ -91,23 +104,22 @@ static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry
     uint32_t launches = interval.launches;
     tsw_measure_ring_t *ring = &measure->ring;
     bool rotates = ring->sets > 1 && ring->state == TSW_CACHE_STATE_COLD_ROTATION;
-    tsw_status_t status = need_launches(measure, entry, err);
+    uint32_t first = interval.is_graph ? 0 : ring->next_set;
+    tsw_status_t status = need_launches(measure, entry, first, launches, err);
     if (status == TSW_OK && interval.is_graph)
         status = need_graph(measure, entry, launches, err);
     if (status != TSW_OK)
         return status;
     tsw_shot_t shot = {.launches = entry->launches,
                        .set_count = ring->sets,
+                       .first_set = first,
                        .repeat = launches,
                        .flush = ring->state == TSW_CACHE_STATE_COLD_FLUSH};
     if (interval.is_graph) { /* graphs start at set 0, which may have had its turn just now */
         shot.graph = entry->graph;
         shot.flush = shot.flush || (rotates && ring->next_set != 0);
-        ring->next_set = 0;
-    } else {
-        shot.first_set = ring->next_set;
     }
-    ring->next_set = (ring->next_set + launches) % ring->sets;
+    ring->next_set = (first + launches) % ring->sets;
     *shot_p = shot;
     return TSW_OK;
 }
@@ -133,8 +145,9 @@ tsw_status_t tsw_measure_shot_endless(tsw_measure_t *measure, tsw_measure_entry_
     tsw_measure_rotation_t rotation = {measure->ring.sets, TSW_CACHE_STATE_COLD_ROTATION};
     tsw_measure_interval_t interval =
         tsw_measure_interval(&rotation, &wave, entry->single_ns, entry->single_ns);
-    tsw_status_t status =
-        tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL, interval, shot_p, err);
+    tsw_status_t status = need_launches(measure, entry, 0, rotation.sets, err);
+    if (status == TSW_OK)
+        status = tsw_measure_shot(measure, entry, TSW_WAVE_KIND_CELL, interval, shot_p, err);
     if (status == TSW_OK)
         shot_p->flush = false;
     return status;

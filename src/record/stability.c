@@ -37,6 +37,7 @@ typedef struct {
     point_t *points;
     size_t count;
     double *values; /* room for as many */
+    double scratch[MOST];
     double pairs[MOST * (MOST + 1) / 2];
 } work_t;
 
@@ -89,8 +90,7 @@ static void judge_control(work_t *w)
     bool off = false;
     for (size_t i = 0; i < cell->record_count; i++) {
         size_t count = find_controls(w, &cell->records[i]);
-        off = off || (count > 0 && fabs(tsw_stats_hodges_lehmann(w->values, count, w->pairs)) >
-                                       log1p(control_limit));
+        off = off || tsw_stats_is_off(w->values, count, control_limit, w->scratch, w->pairs);
     }
     for (size_t i = 0; off && i < cell->record_count; i++) {
         tsw_fate_t fate = cell->records[i].fate;

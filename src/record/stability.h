@@ -7,10 +7,11 @@
 
 /* Bits of tsw_record_t.unstable. Values are stored: append only. */
 typedef enum {
-    TSW_UNSTABLE_CLOCK = 1,   /* a deciding round of it ran at another clock, with no redo left */
-    TSW_UNSTABLE_CONTROL = 2, /* in the final, and the A/A control read off by more than 0.3 % */
-    TSW_UNSTABLE_DRIFT = 4,   /* it moved against the other configs of its rounds */
-    TSW_UNSTABLE_SHARED = 8,  /* as CLOCK, but others were on the GPU */
+    TSW_UNSTABLE_CLOCK = 1, /* a deciding round of it ran at another clock, with no redo left */
+    /* In the final, and its A/A control was off by more than 0.3 %, with confidence. */
+    TSW_UNSTABLE_CONTROL = 2,
+    TSW_UNSTABLE_DRIFT = 4,  /* it moved against the other configs of its rounds */
+    TSW_UNSTABLE_SHARED = 8, /* as CLOCK, but others were on the GPU */
 } tsw_unstable_t;
 
 /* "clock+drift"; "" for none. */

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { EARLY_ROUNDS = 2, SMALL_BLOCK = 4, LARGE_BLOCK = 8, LARGE_FROM = 16 };
+enum { EARLY_ROUNDS = 2, FIRST_PAIRED = 1, SMALL_BLOCK = 2, LARGE_BLOCK = 8, LARGE_FROM = 16 };
 enum { LONGER = 2 }; /* rounds by which the final goes on */
 
 /* Limits against the best: by launches outside the race, and after the early rounds. What is not
@@ -15,19 +15,26 @@ enum { LONGER = 2 }; /* rounds by which the final goes on */
 typedef struct {
     double first, early[EARLY_ROUNDS];
 } limits_t;
-static const limits_t typical_limits = {1.3, {1.25, 1.10}};
+static const limits_t typical_limits = {1.3, {1.20, 1.10}};
 static const limits_t careful_limits = {3.0, {1.6, 1.6}};
 
-/* First launches of 345 configs on an H200 took up to 12 % and 25 us more than the next ones. */
-static const double first_slack_ns = 50000.0;
+/* First launches of 1600 configs on an H200 took up to 12 % and 25 us more than the next ones, most
+ * of them 1 to 5 us, and one 63 us. */
+static const double first_slack_ns = 100000.0, first_bias_ns = 3000.0;
 
 /* The final takes no longer than so many launches of each config, each behind a flush of the L2;
  * and until its control is quiet. */
 static const double final_launches = 8.0, control_launches = 24.0, flush_ns = 40000.0;
-static const double shot_ns = 30000.0; /* what a sample takes besides its interval */
+static const double least_final_ns = 2e6; /* though a cell of a few short kernels may take less */
+static const double shot_ns = 30000.0;    /* what a sample takes besides its interval */
 
-/* Spread of one sample's log time that is taken for granted. */
-static const double least_sigma = 0.002;
+/* Spread of paired log times that is taken for granted, since a few may agree by chance: on an H200
+ * that of samples of 30 to 60 us, or one launch, is 1 to 4 %, of those of a final 0.5 to 1.5 %. */
+static const double early_sigma = 0.02, final_sigma = 0.006;
+
+/* Of samples of so few launches as much as this. */
+static const double few_sigma = 0.012;
+static const uint32_t few_launches = 3;
 
 /* Quantiles of normal values: two-sided and one-sided 95 %. */
 static const double two_sided = 1.96, one_sided = 1.645;
@@ -60,6 +67,8 @@ struct tsw_race {
     uint32_t finals;      /* rounds of the final so far */
     uint32_t final_slots; /* samples of it */
     double finals_ns;     /* what these took, about */
+    uint32_t behind;      /* launches behind the last of them */
+    bool is_paired;       /* configs are compared in pairs, from now on */
     bool in_final;
     bool over;
     bool unsettled;
@@ -152,7 +161,7 @@ static double log_mean(const double *logs, size_t n)
 /* Log of what the winner has least of, by the best samples that there are. */
 static double figure_of(const tsw_race_t *race, const entrant_t *entrant)
 {
-    size_t count = entrant->count;
+    size_t count = race->is_paired ? entrant->count : 0;
     if (count == 0)
         return race->options.figure == TSW_RACE_QUANTILE ? entrant->slowest : entrant->fastest;
     memcpy(race->scratch, entrant->log_ns, count * sizeof(double));
@@ -163,33 +172,31 @@ static double figure_of(const tsw_race_t *race, const entrant_t *entrant)
     return tsw_stats_quantile(race->scratch, count, p);
 }
 
-/* The paired difference d of the figures, and its standard error; d: n values, scratch's first. */
-static double middle_of(const tsw_race_t *race, size_t n, double *se_p)
+/* The mean of n values, of a few of which some may be rare, and its standard error. */
+static double mean_of(const double *d, size_t n, double least, double *se_p)
 {
-    double *d = race->scratch, *deviation = race->scratch + n;
-    double middle = tsw_stats_hodges_lehmann(d, n, race->pairs), square = 0.0;
-    bool is_mean = race->options.figure == TSW_RACE_MEAN;
-    if (is_mean) {
-        middle = 0.0;
-        for (size_t i = 0; i < n; i++)
-            middle += d[i] / (double)n;
-    }
-    for (size_t i = 0; i < n; i++) {
-        deviation[i] = fabs(d[i] - middle);
-        square += deviation[i] * deviation[i];
-    }
-    double sigma = is_mean ? sqrt(square / (double)(n > 1 ? n - 1 : 1))
-                           : 1.4826 * tsw_stats_median(deviation, n);
-    *se_p = 1.0233 * (sigma > least_sigma ? sigma : least_sigma) / sqrt((double)n);
-    return middle;
+    double mean = 0.0, square = 0.0;
+    for (size_t i = 0; i < n; i++)
+        mean += d[i] / (double)n;
+    for (size_t i = 0; i < n; i++)
+        square += (d[i] - mean) * (d[i] - mean);
+    double sigma = sqrt(square / (double)(n > 1 ? n - 1 : 1));
+    *se_p = fmax(sigma, least) / sqrt((double)n);
+    return mean;
 }
 
-/* Of the paired differences a - b over n rounds. */
+/* The difference of the figures by the pairs a - b of all rounds, and its standard error. */
 static double paired(const tsw_race_t *race, const entrant_t *a, const entrant_t *b, double *se_p)
 {
-    for (size_t i = 0; i < b->count; i++)
-        race->scratch[i] = a->log_ns[i] - b->log_ns[i];
-    return middle_of(race, b->count, se_p);
+    size_t n = b->count;
+    double *d = race->scratch, least = early_sigma;
+    if (race->in_final)
+        least = race->behind <= few_launches ? few_sigma : final_sigma;
+    for (size_t i = 0; i < n; i++)
+        d[i] = a->log_ns[i] - b->log_ns[i];
+    if (race->options.figure == TSW_RACE_MEAN)
+        return mean_of(d, n, least, se_p);
+    return tsw_stats_middle(d, n, least, d + n, race->pairs, se_p);
 }
 
 /* ---- who takes part ---- */
@@ -208,11 +215,10 @@ static bool is_out_by_time(tsw_race_fate_t fate)
 /* Whether the config that is to be kept takes part without being in the race any more. */
 static bool is_kept(const tsw_race_t *race, size_t i)
 {
-    const tsw_race_options_t *options = &race->options;
     const entrant_t *entrant = &race->entrants[i];
-    return race->in_final && (int64_t)i == options->keep && is_out_by_time(entrant->fate) &&
-           race->finals < options->final_rounds &&
-           exp(entrant->fastest) * options->final_rounds <= options->keep_ns;
+    return race->in_final && (int64_t)i == race->options.keep && is_out_by_time(entrant->fate) &&
+           race->finals < race->options.final_rounds &&
+           exp(entrant->fastest) * race->options.final_rounds <= race->options.keep_ns;
 }
 
 static bool takes_part(const tsw_race_t *race, size_t i)
@@ -260,7 +266,8 @@ static void drop_hopeless(tsw_race_t *race, uint32_t round)
     bound += log(limits_of(race)->early[round]);
     for (size_t i = 0; i < race->entrant_count; i++) {
         entrant_t *entrant = &race->entrants[i];
-        bool was_fast = round == 0 && entrant->first_ns > 0.0 && log(entrant->first_ns) <= bound;
+        bool was_fast = round == 0 && entrant->first_ns > 0.0 &&
+                        log(fmax(entrant->first_ns - first_bias_ns, 1.0)) <= bound;
         if (is_running(race, i) && entrant->least > bound && !was_fast)
             entrant->fate = TSW_RACE_HOPELESS;
     }
@@ -323,7 +330,7 @@ static void begin_final(tsw_race_t *race)
     while (count_running(race) > race->options.final_size)
         race->entrants[find_extreme(race, -1.0)].fate = TSW_RACE_NOT_FINAL;
     race->incumbent = find_extreme(race, 1.0);
-    race->in_final = true;
+    race->is_paired = race->in_final = true;
     for (size_t i = 0; i < race->entrant_count; i++) { /* its samples are of another length */
         race->entrants[i].rounds = race->entrants[i].count;
         race->entrants[i].count = 0;
@@ -380,7 +387,8 @@ static bool is_decided(tsw_race_t *race)
 
 static bool is_control_off(const tsw_race_t *race)
 {
-    return fabs(tsw_race_control(race)) > race->options.control_limit;
+    return tsw_stats_is_off(race->control, race->control_count, race->options.control_limit,
+                            race->scratch, race->pairs);
 }
 
 /* Of one round with so many members. */
@@ -400,6 +408,7 @@ static double final_rounds_left(const tsw_race_t *race, double one_ns)
     double best_ns = exp(race->entrants[race->incumbent].fastest);
     double launches = count_running(race) > 1 ? final_launches : control_launches;
     double most_ns = launches * (double)race->entrant_count * (best_ns + flush_ns);
+    most_ns = fmax(most_ns, least_final_ns);
     return floor((most_ns - race->finals_ns) / one_ns);
 }
 
@@ -429,6 +438,7 @@ static void decide_final(tsw_race_t *race)
 static void decide_early(tsw_race_t *race, uint32_t round)
 {
     drop_hopeless(race, round);
+    race->is_paired = round + 1 == EARLY_ROUNDS;
     if (count_running(race) <= race->options.final_size)
         begin_final(race);
 }
@@ -506,6 +516,21 @@ static uint32_t count_rounds(const tsw_race_t *race, size_t members)
     return wanted;
 }
 
+/* By their launches outside the race, the longest first: the host queues the others meanwhile. Such
+ * single launches only tell who is far off, so that no order is unfair. */
+static void order_by_first(tsw_race_t *race, size_t members)
+{
+    for (size_t at = 1; at < members; at++) {
+        uint32_t config = race->wave[at];
+        size_t to = at;
+        for (; to > 0 &&
+               race->entrants[race->wave[to - 1]].first_ns < race->entrants[config].first_ns;
+             to--)
+            race->wave[to] = race->wave[to - 1];
+        race->wave[to] = config;
+    }
+}
+
 /* One round of the wave, in a fresh order. */
 static void shuffle(tsw_race_t *race, uint32_t at, size_t members)
 {
@@ -547,6 +572,8 @@ void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p)
         race->wave_rounds = count_rounds(race, members);
         for (uint32_t at = 0; at < race->wave_rounds; at++)
             shuffle(race, at, members);
+        if (race->round == 0)
+            order_by_first(race, members);
         race->wave_count = race->wave_rounds * members;
     }
     *wave_p = (tsw_race_wave_t){
@@ -564,10 +591,10 @@ static void take_sample(tsw_race_t *race, entrant_t *entrant, uint32_t round, do
                         double bias_ns)
 {
     double log_ns = log(time_ns);
-    if (race->in_final || round >= EARLY_ROUNDS) {
+    if (race->in_final || round >= FIRST_PAIRED)
         entrant->log_ns[entrant->count++] = log_ns;
+    if (race->in_final || round >= EARLY_ROUNDS)
         return;
-    }
     double least = log(fmax(time_ns - bias_ns, 0.5 * time_ns));
     entrant->least = least < entrant->least ? least : entrant->least;
     entrant->fastest = log_ns < entrant->fastest ? log_ns : entrant->fastest;
@@ -609,6 +636,7 @@ static void take_round(tsw_race_t *race, uint32_t round, const double *time_ns,
         uint32_t behind = launches != NULL ? launches[slot] : 1;
         if (race->in_final) {
             race->final_slots++;
+            race->behind = behind;
             race->finals_ns += shot_ns + behind * time_ns[slot];
         }
         if (race->is_control[slot] || !takes_part(race, race->wave[slot]))

@@ -2,23 +2,26 @@
  * Pure: latencies in, decisions out.
  *
  * A round is one sample of each live config, in shuffled order; a wave is one round or several that
- * are queued together. Two early rounds drop what is hopeless against the best so far: beyond 1.25x
+ * are queued together. Two early rounds drop what is hopeless against the best so far: beyond 1.20x
  * after the first, of single launches, then 1.10x. A sample may be too long by bias_ns, so it
- * counts less that where a config is dropped. Where no more are left than the final takes it begins
- * at once; else the survivors run in blocks of rounds and are compared with the incumbent in pairs,
- * d_i = log(t_i / t_incumbent) per round, so that a drift of the clock common to a round cancels. A
- * config is eliminated when its d (Hodges-Lehmann, stats.h) is above z * se, se = 1.0233
- * * 1.4826 * MAD(d_i) / sqrt(n) (its standard error for normal values; the spread counts as 0.2 %
- * at least, since a few samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) / alpha)): a
- * union bound over K configs and all looks (successive elimination, Even-Dar et al. 2006; the
- * iterated logarithm form after Jamieson & Nowak 2014). The blocks end when no more than the final
- * takes can be better than the incumbent by the indifference (one-sided, 95 %), or at a cap.
+ * counts less that where a config is dropped. The second of them is a paired one already. Where no
+ * more are left than the final takes it begins at once; else the survivors run in blocks of rounds
+ * and are compared with the incumbent in pairs, d_i = log(t_i / t_incumbent) per round, so that a
+ * drift of the clock common to a round cancels. A config is eliminated when its d (Hodges-Lehmann,
+ * stats.h) is above z * se, se = 1.0233
+ * * 1.4826 * MAD(d_i) / sqrt(n) (its standard error for normal values; the spread counts as what
+ * was measured at least, since a few samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) /
+ * alpha)): a union bound over K configs and all looks (successive elimination, Even-Dar et al.
+ * 2006; the iterated logarithm form after Jamieson & Nowak 2014). The blocks end when no more than
+ * the final takes can be better than the incumbent by the indifference (one-sided, 95 %), or at a
+ * cap.
  *
  * In the final the best few run anew, with a hidden second sample of the leader per round as A/A
  * control: until none of them can be better than the leader by the indifference (one-sided, 95 %),
- * then the leader and its control until this reads within its limit. Both as far as the final's
- * time goes: what 8, and 24, launches of each config with a flush of the L2 would take. Only final
- * samples choose the winner. At the end a control outside its limit makes the race unsettled.
+ * then, while the control is off (tsw_stats_is_off), the leader and its control alone. Both as far
+ * as the final's time goes: what 8, and 24, launches of each config with a flush of the L2 would
+ * take, and 2 ms. Only final samples choose the winner. A control that is off at the end makes the
+ * race unsettled.
  *
  * Under another objective than the median the first limits are wider (of a quantile: against
  * the slowest sample of a config). The mean compares means of d_i; a quantile eliminates whose
@@ -78,8 +81,8 @@ typedef struct {
 #define TSW_RACE_OPTIONS_DEFAULT                                                                   \
     {                                                                                              \
         .alpha = 0.05, .indifference = 0.005, .control_limit = 0.003, .max_rounds = 96,            \
-        .final_size = 3, .final_least = 3, .final_rounds = 6, .final_most = 48,                    \
-        .round_interval_ns = 30000, .final_interval_ns = 100000, .wave_ns = 20000000,              \
+        .final_size = 3, .final_least = 3, .final_rounds = 3, .final_most = 48,                    \
+        .round_interval_ns = 30000, .final_interval_ns = 75000, .wave_ns = 20000000,               \
         .bias_ns = 1500.0, .keep = -1, .keep_ns = 10e9                                             \
     }
 
@@ -104,7 +107,7 @@ typedef struct {
 } tsw_race_wave_t;
 
 /* Before the first wave: what a launch outside the race took; 0: not known. A config that took more
- * than 1.3 times as long as the fastest of these, and 50 us, is hopeless without any round: its
+ * than 1.3 times as long as the fastest of these, and 100 us, is hopeless without any round: its
  * code and data were as cold as the others', and its launch may have been held up a little. */
 void tsw_race_first(tsw_race_t *race, uint32_t config, double time_ns);
 void tsw_race_next(tsw_race_t *race, tsw_race_wave_t *wave_p);
@@ -120,7 +123,7 @@ tsw_race_fate_t tsw_race_fate(const tsw_race_t *race, uint32_t config);
 int64_t tsw_race_winner(const tsw_race_t *race); /* -1: none yet, or all failed */
 /* Over the final, log(control / leader), Hodges-Lehmann: 0 where nothing biases the race. */
 double tsw_race_control(const tsw_race_t *race);
-/* It is over, and its control was still outside the limit at the cap. */
+/* It is over, and its control was still off at the cap. */
 bool tsw_race_is_unsettled(const tsw_race_t *race);
 /* Samples of a config in paired rounds so far: without the early ones and the control. */
 size_t tsw_race_samples(const tsw_race_t *race, uint32_t config);

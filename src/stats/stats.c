@@ -15,10 +15,40 @@ void tsw_stats_sort(double *values, size_t n)
     qsort(values, n, sizeof(*values), compare_doubles);
 }
 
+/* The value of rank k (Hoare's quickselect): those of lower ranks are moved before it. */
+static double select_rank(double *values, size_t n, size_t k)
+{
+    size_t begin = 0, end = n;
+    while (end - begin > 1) {
+        double pivot = values[begin + (end - begin - 1) / 2];
+        size_t i = begin, j = end - 1;
+        for (;;) {
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            double swap = values[i];
+            values[i++] = values[j];
+            values[j--] = swap;
+        }
+        if (k <= j)
+            end = j + 1;
+        else
+            begin = j + 1;
+    }
+    return values[k];
+}
+
 double tsw_stats_median(double *values, size_t n)
 {
-    tsw_stats_sort(values, n);
-    return n % 2 == 1 ? values[n / 2] : 0.5 * (values[n / 2 - 1] + values[n / 2]);
+    double upper = select_rank(values, n, n / 2), lower = values[0];
+    if (n % 2 == 1)
+        return upper;
+    for (size_t i = 1; i < n / 2; i++)
+        lower = values[i] > lower ? values[i] : lower;
+    return 0.5 * (lower + upper);
 }
 
 double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs)
@@ -28,6 +58,27 @@ double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs)
         for (size_t j = n > 3 ? 0 : i; j <= i; j++)
             pairs[count++] = 0.5 * (values[i] + values[j]);
     return tsw_stats_median(pairs, count);
+}
+
+double tsw_stats_middle(const double *values, size_t n, double least, double *scratch,
+                        double *pairs, double *se_p)
+{
+    double middle = tsw_stats_hodges_lehmann(values, n, pairs);
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = fabs(values[i] - middle);
+    double sigma = 1.4826 * tsw_stats_median(scratch, n);
+    *se_p = 1.0233 * fmax(sigma, least) / sqrt((double)n);
+    return middle;
+}
+
+bool tsw_stats_is_off(const double *ratios, size_t n, double limit, double *scratch, double *pairs)
+{
+    const double least = 0.005, one_sided = 1.645;
+    double se = 0.0;
+    if (n == 0)
+        return false;
+    double middle = tsw_stats_middle(ratios, n, least, scratch, pairs, &se);
+    return fabs(middle) - one_sided * se > limit;
 }
 
 double tsw_stats_trend(const double *values, size_t n)

@@ -16,7 +16,7 @@ typedef struct {
 /* Sorts values[0..n) in place, ascending. */
 void tsw_stats_sort(double *values, size_t n);
 
-/* The middle value, or the mean of the two in the middle; n > 0. Sorts values in place. */
+/* The middle value, or the mean of the two in the middle; n > 0. Puts values in another order. */
 double tsw_stats_median(double *values, size_t n);
 
 /* Hodges-Lehmann: the median of the means of all pairs of values (each with itself too). As robust
@@ -24,6 +24,16 @@ double tsw_stats_median(double *values, size_t n);
  * Lehmann 1963). Of three values the median, since one outlier would be in half of their pairs.
  * pairs: room for n (n + 1) / 2; n > 0. */
 double tsw_stats_hodges_lehmann(const double *values, size_t n, double *pairs);
+
+/* The same with its standard error for normal values, 1.0233 * 1.4826 * MAD / sqrt(n). A few values
+ * may agree by chance, so their spread counts as `least` at least. scratch: room for n. */
+double tsw_stats_middle(const double *values, size_t n, double least, double *scratch,
+                        double *pairs, double *se_p);
+
+/* Paired log ratios of a config to itself: their middle is off 0 by more than the limit, with a
+ * confidence of 95 % (one-sided). Their spread counts as 0.5 % at least: that of intervals of 100
+ * us is. Room as above; false for n = 0. */
+bool tsw_stats_is_off(const double *ratios, size_t n, double limit, double *scratch, double *pairs);
 
 /* Mann-Kendall test of a trend in values that came in this order (Mann 1945, Kendall 1975): about
  * standard normal where there is none, above 0 when they rise; 0 for n < 3. */

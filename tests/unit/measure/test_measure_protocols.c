@@ -133,7 +133,7 @@ static void test_race_when_the_baseline_is_hopeless_then_the_final_has_it(void *
     run(state, slow_baseline, &log);
     assert_int_equal(tsw_policy_pick(state), 1);
     assert_int_equal(tsw_policy_fate(state, 0), TSW_FATE_HOPELESS);
-    assert_true(log.per_config[0] >= 6);
+    assert_true(log.per_config[0] >= 4);
     tsw_policy_free(state);
 
     policy.cell_budget_s = 0.001; /* spent before the final */
@@ -162,7 +162,7 @@ static void test_race_numbers_its_waves_on_after_a_death(void **test)
         assert_true((wave.interval_ns > 0) == (round > 17) && wave.graph_below_ns == 0);
         tsw_policy_report(state, interval_ns, launches, 1);
     }
-    assert_int_equal(wave.rounds, 4);
+    assert_int_equal(wave.rounds, 2);
     tsw_policy_free(state);
 }
 

@@ -148,10 +148,11 @@ static double interval_of(const cell_t *cell, const tsw_race_wave_t *wave, doubl
 {
     bool is_graph = wave->is_final && cell->best_ns < graph_below_ns;
     double wanted = (double)wave->interval_ns / (is_graph ? launch_ns : cell->best_ns + gap_ns);
-    *launches_p = wave->interval_ns > 0 && cell->best_ns < 100e3 ? (uint32_t)ceil(wanted) : 1;
+    *launches_p =
+        wave->interval_ns > 0 && cell->best_ns < 100e3 ? (uint32_t)fmax(ceil(wanted), 2.0) : 1;
     if (is_graph) {
-        uint32_t laps = (*launches_p + cell->sets - 1) / cell->sets;
-        *launches_p = laps * cell->sets;
+        uint32_t laps = (*launches_p + cell->sets / 2) / cell->sets;
+        *launches_p = (laps > 0 ? laps : 1) * cell->sets;
     }
     *cost_ns += 20e3 + (is_graph ? 0.0 : 3e3 * *launches_p);
     return *launches_p * (launch_ns + (is_graph ? 0.0 : gap_ns));
@@ -210,9 +211,9 @@ static race_result_t race_on(const cell_t *cell, const tsw_race_options_t *optio
     return result;
 }
 
-/* times: at least, by which it takes less of the GPU than cutile. off: how many of RACES may end
- * with a control that reads off. */
-static void check_cell(const char *name, const cell_t *cell, double times, size_t off)
+/* times: at least, by which it takes less of the GPU than cutile. p95: of the regret at most. off:
+ * how many of RACES may end with a control that reads off. */
+static void check_cell(const char *name, const cell_t *cell, double times, double p95, size_t off)
 {
     double regret[RACES], control[RACES], gpu_ns = 0.0, cutile_ns = 0.0;
     size_t unsettled = 0;
@@ -233,7 +234,7 @@ static void check_cell(const char *name, const cell_t *cell, double times, size_
                   name, regret[RACES * 95 / 100], regret[RACES - 1],
                   gpu_ns / 1e3 / (double)cell->count, cutile_ns / gpu_ns, control[RACES * 95 / 100],
                   unsettled, RACES);
-    assert_true(regret[RACES * 95 / 100] <= 0.005);
+    assert_true(regret[RACES * 95 / 100] <= p95);
     assert_true(cutile_ns >= times * gpu_ns);
     assert_true(unsettled <= off);
 }
@@ -241,16 +242,17 @@ static void check_cell(const char *name, const cell_t *cell, double times, size_
 static void test_race_on_cells_like_those_of_an_h200(void **state)
 {
     (void)state;
-    check_cell("108 of 200 us", &(cell_t){108, 200e3, 0.5, 0.006, 1}, 5.0, 10);
-    check_cell("30 of 200 us", &(cell_t){30, 200e3, 0.4, 0.006, 1}, 2.8, 10);
-    check_cell("108 of 27 us", &(cell_t){108, 27e3, 0.6, 0.004, 5}, 2.8, 10);
-    check_cell("30 of 27 us", &(cell_t){30, 27e3, 0.4, 0.004, 5}, 1.3, 10);
-    check_cell("108 of 6 us", &(cell_t){108, 6e3, 0.6, 0.004, 31}, 1.5, 10);
-    check_cell("30 of 6 us", &(cell_t){30, 6e3, 0.4, 0.004, 31}, 0.7, 10);
-    check_cell("2 of 37 us", &(cell_t){2, 37e3, 0.02, 0.004, 3}, 0.45, 60);
-    check_cell("3 of 19 us", &(cell_t){3, 19e3, 0.05, 0.004, 8}, 0.35, 60);
-    check_cell("3 of 6 us", &(cell_t){3, 6e3, 0.05, 0.004, 26}, 0.3, 80);
-    check_cell("3 of 3 us", &(cell_t){3, 3e3, 0.05, 0.004, 41}, 0.3, 80);
+    check_cell("108 of 200 us", &(cell_t){108, 200e3, 0.5, 0.006, 1}, 5.0, 0.005, 10);
+    check_cell("30 of 200 us", &(cell_t){30, 200e3, 0.4, 0.006, 1}, 3.5, 0.005, 10);
+    check_cell("108 of 27 us", &(cell_t){108, 27e3, 0.6, 0.004, 5}, 3.3, 0.005, 10);
+    check_cell("30 of 27 us", &(cell_t){30, 27e3, 0.4, 0.004, 5}, 2.0, 0.005, 10);
+    /* More of them stand close to the best than in any space that was measured. */
+    check_cell("108 of 6 us", &(cell_t){108, 6e3, 0.6, 0.004, 31}, 2.2, 0.0075, 10);
+    check_cell("30 of 6 us", &(cell_t){30, 6e3, 0.4, 0.004, 31}, 1.2, 0.0075, 10);
+    check_cell("2 of 37 us", &(cell_t){2, 37e3, 0.02, 0.004, 3}, 0.45, 0.005, 10);
+    check_cell("3 of 19 us", &(cell_t){3, 19e3, 0.05, 0.004, 8}, 0.35, 0.005, 10);
+    check_cell("3 of 6 us", &(cell_t){3, 6e3, 0.05, 0.004, 26}, 0.3, 0.005, 20);
+    check_cell("3 of 3 us", &(cell_t){3, 3e3, 0.05, 0.004, 41}, 0.3, 0.005, 20);
 }
 
 /* One launch with the times {a, b}, b in the share of launches. */
@@ -368,6 +370,8 @@ static tsw_race_t *race_of_two(const tsw_race_options_t *options, const double *
     for (size_t at = 0; at < count; at += wave.rounds) {
         double time_ns[3 * TSW_RACE_BATCH];
         tsw_race_next(race, &wave);
+        if (wave.count == 0)
+            break;
         for (size_t slot = 0; slot < wave.count; slot++) {
             size_t round = at + slot / (wave.count / wave.rounds);
             time_ns[slot] =
@@ -492,11 +496,10 @@ static void test_final_goes_on_until_its_control_is_quiet(void **state)
     (void)state;
     bool unsettled = true;
     size_t quiet = count_finals(0.0, 1.0, 0.0, &unsettled);
-    assert_in_range(quiet, 3, 6);
+    assert_in_range(quiet, 3, 5);
     assert_false(unsettled);
-    assert_int_equal(count_finals(0.0, 2.0, 0.0, &unsettled), 6);
-    assert_true(count_finals(0.0, 1.0, 0.02, &unsettled) > quiet);
-    assert_false(unsettled);
+    assert_int_equal(count_finals(0.0, 2.0, 0.0, &unsettled), 3);
+    assert_true(count_finals(0.0, 2.0, 0.02, &unsettled) < 12); /* noise alone shows no bias */
     assert_in_range(count_finals(0.01, 1.0, 0.0, &unsettled), 3 * quiet, 47); /* its time */
     assert_true(unsettled);
 }
@@ -588,18 +591,18 @@ static void test_kept_config_is_in_the_final_and_keeps_its_fate(void **state)
 {
     (void)state;
     const kept_t hopeless = run_kept(0, 3.5, 5, -1);
-    assert_int_equal(hopeless.kept_finals, 6);
-    assert_int_equal(hopeless.kept_launches, 7); /* and the warm-up */
-    assert_int_equal(hopeless.samples, 6);
+    assert_int_equal(hopeless.kept_finals, 3);
+    assert_int_equal(hopeless.kept_launches, 4); /* and the warm-up */
+    assert_int_equal(hopeless.samples, 3);
     assert_int_equal(hopeless.fate, TSW_RACE_HOPELESS);
     const kept_t eliminated = run_kept(0, 1.05, 5, -1);
-    assert_int_equal(eliminated.kept_finals, 6);
+    assert_int_equal(eliminated.kept_finals, 3);
     assert_int_equal(eliminated.fate, TSW_RACE_ELIMINATED);
     const kept_t leader = run_kept(0, 0.9, 5, -1);
     assert_int_equal(leader.winner, 0);
     assert_int_equal(leader.kept_finals, leader.finals);
     assert_int_equal(leader.fate, TSW_RACE_WINNER);
-    const kept_t endless = run_kept(0, 2e6, 5, -1); /* 2 s a launch */
+    const kept_t endless = run_kept(0, 4e6, 5, -1); /* 4 s a launch */
     assert_int_equal(endless.kept_finals, 0);
     const kept_t none = run_kept(-1, 3.5, 5, -1);
     assert_int_equal(none.kept_finals, 0);
@@ -620,7 +623,7 @@ static void test_kept_config_when_it_fails_or_is_alone_then_the_race_ends_all_th
     assert_int_equal(broken.fate, TSW_RACE_BROKEN);
     const kept_t single = run_kept(0, 1.0, 1, -1);
     assert_int_equal(single.winner, 0);
-    assert_int_equal(single.kept_finals, 6);
+    assert_int_equal(single.kept_finals, 3);
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
     tsw_race_t *race = NULL;
     options.keep = 5;
@@ -632,7 +635,7 @@ static void test_first_launches_drop_what_is_far_too_slow(void **state)
 {
     (void)state;
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    const double first_ns[] = {50e3, 116e3, 114e3, 0.0};
+    const double first_ns[] = {50e3, 166e3, 164e3, 0.0};
     tsw_race_t *race = NULL;
     tsw_race_wave_t wave;
     options.keep = 1;

@@ -1,3 +1,4 @@
+#include "base/rng.h"
 #include "stats/stats.h"
 
 #include <math.h>
@@ -70,9 +71,26 @@ static void test_hodges_lehmann_of_three_is_their_median(void **state)
     assert_true(tsw_stats_hodges_lehmann((const double[]){1.0, 2.0, 3.0, 4.0}, 4, pairs) == 2.5);
 }
 
+static void test_median_of_any_order_and_many_equal_is_that_of_the_sorted(void **state)
+{
+    (void)state;
+    for (uint64_t r = 0; r < 2000; r++) {
+        double values[40], sorted[40];
+        size_t n = 1 + (size_t)(tsw_rng_u64(3, r, 0, 0, 0) % 40);
+        uint64_t kinds = 1 + tsw_rng_u64(3, r, 1, 0, 0) % 50;
+        for (size_t i = 0; i < n; i++)
+            values[i] = sorted[i] = (double)(tsw_rng_u64(3, r, 2, i, 0) % kinds);
+        tsw_stats_sort(sorted, n);
+        assert_close(tsw_stats_median(values, n), 0.5 * (sorted[(n - 1) / 2] + sorted[n / 2]));
+        tsw_stats_sort(values, n); /* none was lost */
+        assert_memory_equal(values, sorted, n * sizeof(double));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_median_of_any_order_and_many_equal_is_that_of_the_sorted),
         cmocka_unit_test(test_hodges_lehmann_of_three_is_their_median),
         cmocka_unit_test(test_summary_of_nothing_is_zero),
         cmocka_unit_test(test_summary_of_one_has_no_spread),
