@@ -3,8 +3,8 @@
 
     protocols.py TILESWEEP OUT [--device D] [--protocols P,P..] [--budget SECONDS]
 
-Runs every protocol over the cells of protocols30.yaml and protocols108.yaml with a filled cache, so that
-only the protocol differs. Then the picks of all of them, the best three by rounds and the best three by
+Runs every protocol over the cells of protocols30.yaml, protocols108.yaml and protocols_lists.yaml with a
+filled cache, so that only the protocol differs. Then the picks of all of them, the best three by rounds and the best three by
 race are timed in 200 paired rounds in a fresh process: the regret of a pick is the median ratio to the
 best of these. Prints tables; writes OUT/protocols.json and keeps the runs in OUT. Needs h5py.
 """
@@ -22,9 +22,15 @@ from pathlib import Path
 import sweepfile
 
 HERE = Path(__file__).resolve().parent
-JOBS = ("protocols30", "protocols108")
+SPACES = ("protocols30", "protocols108")
+LISTS = ("protocols_lists",)
+JOBS = SPACES + LISTS
 PROTOCOLS = ("race", "rounds", "cutile", "kt7", "fi10", "tunable", "do_bench")
 LONG_NS = 25000
+# What is summed up together: its jobs, and whether the best config takes LONG_NS or more.
+KINDS = {"short": (SPACES, False), "long": (SPACES, True),
+         "short lists": (LISTS, False), "long lists": (LISTS, True)}
+GOALS = {"long": 5, "short": 3} # x cutile
 
 
 def tilesweep_run(args, job, out, protocol=None):
@@ -78,7 +84,8 @@ def judge_job(name, candidates, rounds):
     lines = [f"name: judge-{name}", "purpose: research", "archs: [sm_90]", "packs:"]
     for (pack, variant, shape), configs in candidates.items():
         dtype, _ = variant_keys(variant)
-        lines += [f"  - pack: {pack}", f"    dtypes: [{dtype}]",
+        research = HERE / "packs" / pack
+        lines += [f"  - pack: {research if research.is_dir() else pack}", f"    dtypes: [{dtype}]",
                   f"    shapes: [{to_row(shape)}]", "    space:"]
         lines += [f"      - {to_row(config)}" for config in sorted(configs)]
     lines.append(f"measure: {{protocol: rounds, rounds: {rounds}, warmup: 3, seed: 2}}")
@@ -162,12 +169,12 @@ def regrets(results, judged, protocol):
     return found
 
 
-def rates(results, judged, protocol, is_long):
+def rates(results, judged, protocol, jobs, is_long):
     """Configs, samples and seconds of rounds over the cells of one kind."""
     configs = samples = 0
     seconds = first = 0.0
     for (job, other), (_, cells) in results.items():
-        for cell in cells if other == protocol else ():
+        for cell in cells if other == protocol and job in jobs else ():
             court = judged.get((job, cell.pack, cell.variant, cell.shape))
             best_ns = court.median(court.best()) if court is not None and court.timed() else None
             if best_ns is None or (best_ns >= LONG_NS) != is_long:
@@ -194,12 +201,11 @@ def summarise(results, judged, protocols):
             "cells": len(own), "regret_mean": statistics.fmean(values), "regret_mean_95": [low, high],
             "regret_p95": percentile(values, 0.95), "regret_max": max(values),
             "regrets": own,
-            "short": rates(results, judged, protocol, False),
-            "long": rates(results, judged, protocol, True),
+            **{kind: rates(results, judged, protocol, *which) for kind, which in KINDS.items()},
             "wall_s": sum(wall for (_, p), (wall, _) in results.items() if p == protocol),
         }
     for row in rows.values():
-        for kind in ("short", "long"):
+        for kind in KINDS:
             base = rows.get("cutile", {}).get(kind, {}).get("configs_per_gpu_s", math.nan)
             row[kind]["x_cutile"] = row[kind]["configs_per_gpu_s"] / base
     return rows
@@ -207,16 +213,17 @@ def summarise(results, judged, protocols):
 
 def print_protocols(rows):
     print("\nconfigs per second of rounds (GPU time of the protocol, without compiling and verifying);"
-          f"\nshort and long: cells whose best config takes less, or {LONG_NS // 1000} us and more")
-    print(f"{'protocol':9} {'short/s':>9} {'x cutile':>8} {'smp/cfg':>8} {'long/s':>9} {'x cutile':>8}"
-          f" {'smp/cfg':>8} {'cells':>5} {'regret %: mean':>14} {'(95 %)':>14} {'p95':>6} {'max':>6}"
-          f" {'wall s':>7}")
+          f"\nshort and long: cells whose best config takes less, or {LONG_NS // 1000} us and more;"
+          " lists: those of two to four configs")
+    print(f"{'protocol':9}" + "".join(f" {kind + '/s':>14} {'x cutile':>8} {'smp/cfg':>7}" for kind in KINDS))
+    for protocol, row in rows.items():
+        print(f"{protocol:9}" + "".join(
+            f" {row[kind]['configs_per_gpu_s']:14.0f} {row[kind]['x_cutile']:8.2f}"
+            f" {row[kind]['samples_per_config']:7.1f}" for kind in KINDS))
+    print(f"{'':9} {'cells':>5} {'regret %: mean':>14} {'(95 %)':>14} {'p95':>6} {'max':>6} {'wall s':>7}")
     for protocol, row in rows.items():
         low, high = row["regret_mean_95"]
-        print(f"{protocol:9} {row['short']['configs_per_gpu_s']:9.0f} {row['short']['x_cutile']:8.2f}"
-              f" {row['short']['samples_per_config']:8.1f} {row['long']['configs_per_gpu_s']:9.0f}"
-              f" {row['long']['x_cutile']:8.2f} {row['long']['samples_per_config']:8.1f}"
-              f" {row['cells']:5} {100 * row['regret_mean']:14.3f}"
+        print(f"{protocol:9} {row['cells']:5} {100 * row['regret_mean']:14.3f}"
               f" {f'{100 * low:.3f}..{100 * high:.3f}':>14} {100 * row['regret_p95']:6.3f}"
               f" {100 * row['regret_max']:6.3f} {row['wall_s']:7.1f}")
 
@@ -227,7 +234,7 @@ def print_goals(rows, control):
     if race is None:
         return
     print("\nrace against its goals")
-    for kind, goal in (("long", 5), ("short", 3)):
+    for kind, goal in GOALS.items():
         first = race[kind]["with_first_per_gpu_s"]
         print(f"  {kind}: {race[kind]['x_cutile']:.2f} x cutile (goal {goal}); {first:.0f} configs/s with the"
               " launches that verification needs anyway counted in")
