@@ -45,6 +45,7 @@ bool tsw_buf_reserve(tsw_buf_t *buf, size_t size)
         return false;
     }
     buf->data = data;
+    buf->data[buf->size] = 0;
     buf->capacity = capacity;
     return true;
 }

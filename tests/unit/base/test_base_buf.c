@@ -26,6 +26,19 @@ static void test_buf_when_empty_then_empty_text(void **state)
     tsw_buf_fini(&buf);
 }
 
+static void test_buf_when_only_reserved_then_empty_text(void **state)
+{
+    (void)state;
+    void *used = tsw_malloc(64); /* what the buffer may get again */
+    assert_non_null(used);
+    memset(used, 'x', 64);
+    tsw_free(used);
+    tsw_buf_t buf = TSW_BUF_INIT;
+    assert_true(tsw_buf_reserve(&buf, 10));
+    assert_string_equal(tsw_buf_text(&buf), "");
+    tsw_buf_fini(&buf);
+}
+
 static void test_buf_when_appended_then_grows_and_terminates(void **state)
 {
     (void)state;
@@ -167,6 +180,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_buf_when_empty_then_empty_text),
+        cmocka_unit_test(test_buf_when_only_reserved_then_empty_text),
         cmocka_unit_test(test_buf_when_appended_then_grows_and_terminates),
         cmocka_unit_test(test_buf_when_memory_fails_then_sticks_and_is_told_once),
         cmocka_unit_test(test_buf_when_cleared_then_failure_is_forgotten),
