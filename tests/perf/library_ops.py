@@ -145,7 +145,7 @@ class Fp8Gemm(Op):
                 lambda a, b: (a.t(), b.t()), other_result=False),
             "cuBLAS, a scale per row (other result)": lambda: self.scaled(
                 lambda a, b: (ones(self.m, 1), ones(1, self.n))),
-            "cuBLAS, one scale (other result)": lambda: self.scaled(lambda a, b: (ones(()), ones(()))),
+            "cuBLAS, one scale (other result)": lambda: self.scaled(lambda a, b: (ones(), ones())),
         }
 
     def want(self, a, b, a_scale, b_scale, c):
