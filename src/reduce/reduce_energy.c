@@ -4,7 +4,6 @@
 #include "stats/energy.h"
 
 #include <math.h>
-#include <string.h>
 
 static bool has_energy(const tsw_reduce_work_t *w, size_t index)
 {
@@ -16,9 +15,7 @@ static bool takes_less(const tsw_reduce_work_t *w, int32_t a, int32_t b)
     const tsw_cell_summary_t *s = w->summary;
     if (s->configs[a].joules != s->configs[b].joules)
         return s->configs[a].joules < s->configs[b].joules;
-    if (a == s->baseline || b == s->baseline)
-        return a == s->baseline;
-    return strcmp(s->configs[a].config, s->configs[b].config) < 0;
+    return tsw_reduce_goes_first(w, a, b);
 }
 
 static int32_t find_thriftiest(const tsw_reduce_work_t *w)
