@@ -159,6 +159,14 @@ static void say_cell(const fixture_t *f, const char *name, int64_t rows, const c
     say_rest(f);
 }
 
+/* A job and a cell whose waves last long enough for work beside them. */
+static void say_first(const fixture_t *f, const char *protocol)
+{
+    fake_cuda_lag(12);
+    say_init(f, protocol);
+    say_cell(f, "a", 64, "fake");
+}
+
 /* ---- what it says ---- */
 
 static void take(fixture_t *f, uint32_t type, const tsw_buf_t *body)
@@ -230,9 +238,7 @@ static void expect_all_ok(const fixture_t *f, size_t told)
 static void test_the_next_cell_is_filled_behind_a_wave_of_the_one_in_hand(void **state)
 {
     fixture_t *f = *state;
-    fake_cuda_lag(12);
-    say_init(f, "rounds");
-    say_cell(f, "a", 64, "fake");
+    say_first(f, "rounds");
     say_cell(f, "b", 64, "fake");
     say_cell(f, "c", 32, "fake");
     work(f);
@@ -246,9 +252,7 @@ static void test_the_next_cell_is_filled_behind_a_wave_of_the_one_in_hand(void *
 static void test_a_cell_that_cannot_begin_is_refused_in_its_turn(void **state)
 {
     fixture_t *f = *state;
-    fake_cuda_lag(12);
-    say_init(f, "rounds");
-    say_cell(f, "a", 64, "fake");
+    say_first(f, "rounds");
     say_cell(f, "b", 64, "junk");
     say_cell(f, "c", 64, "fake");
     work(f);
@@ -261,9 +265,7 @@ static void test_a_cell_that_cannot_begin_is_refused_in_its_turn(void **state)
 static void test_protocols_of_others_find_the_gpu_as_they_left_it(void **state)
 {
     fixture_t *f = *state;
-    fake_cuda_lag(12);
-    say_init(f, "cutile");
-    say_cell(f, "a", 64, "fake");
+    say_first(f, "cutile");
     say_cell(f, "b", 64, "fake");
     work(f);
     expect_ends(f, "tt");
@@ -273,9 +275,7 @@ static void test_protocols_of_others_find_the_gpu_as_they_left_it(void **state)
 static void test_what_is_too_large_begins_in_its_turn(void **state)
 {
     fixture_t *f = *state;
-    fake_cuda_lag(12);
-    say_init(f, "rounds");
-    say_cell(f, "a", 64, "fake");
+    say_first(f, "rounds");
     f->tile = 12 << 20; /* fences of 12 MiB, and a quarter of the GPU's memory is 64 */
     say_cell(f, "b", 64, "fake");
     work(f);
@@ -286,9 +286,7 @@ static void test_what_is_too_large_begins_in_its_turn(void **state)
 static void test_a_cell_that_was_prepared_and_never_came_is_given_back(void **state)
 {
     fixture_t *f = *state;
-    fake_cuda_lag(12);
-    say_init(f, "rounds");
-    say_cell(f, "a", 64, "fake");
+    say_first(f, "rounds");
     say_begin(f, "b", 64, "fake");
     work(f); /* it began, and there was nothing more to do */
     expect_ends(f, "t");
