@@ -2,7 +2,6 @@
  * know. */
 #include "device/sim_scenario.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 
 #include <stdio.h>

@@ -4,7 +4,6 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { LONGER = 2 }; /* rounds by which the final goes on */
 
