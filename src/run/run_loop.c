@@ -1,8 +1,12 @@
 /* The event loop of a rank: messages in and out, and when it is over. Every rank talks to rank 0
  * alone. BYE is the last message each way, so nothing is under way when the loop ends. */
+#include "base/clock.h"
 #include "base/log.h"
 #include "run/run_state.h"
 
+/* So many ranks may write to rank 0 that there is always one more message: signals, its own worker
+ * and status.json do not wait for the last. */
+#define TAKE_NS 5000000u
 #define BUSY_MS 1
 #define IDLE_MS 10
 #define LONE_MS 100 /* nobody else to listen to */
@@ -144,10 +148,12 @@ static tsw_status_t open_frame(tsw_run_t *run, int from, const tsw_buf_t *frame,
     return status;
 }
 
-/* All messages that are there; true when there was one. */
-static bool take_messages(tsw_run_t *run)
+/* The messages that are there, one at least, until the given time; true when there was one. What
+ * was left shows in messages_left. */
+static bool take_messages(tsw_run_t *run, uint64_t until_ns)
 {
     bool any = false;
+    run->messages_left = false;
     while (!run->broken) {
         int from = -1;
         tsw_buf_t frame = TSW_BUF_INIT;
@@ -162,6 +168,10 @@ static bool take_messages(tsw_run_t *run)
         if (!there)
             break;
         any = true;
+        if (tsw_clock_now_ns() >= until_ns) {
+            run->messages_left = true;
+            break;
+        }
     }
     return any;
 }
@@ -199,13 +209,14 @@ static void leave(tsw_run_t *run)
 static bool tick(void *user)
 {
     tsw_run_t *run = user;
+    uint64_t until_ns = tsw_clock_now_ns() + TAKE_NS;
     bool any = true;
-    while (any && !run->broken) {
-        any = take_messages(run);
+    do {
+        any = take_messages(run, until_ns);
         if (tsw_run_drain_requested() || run->status != TSW_OK)
             tsw_run_drain(run);
         tsw_run_builds_pump(run);
-    }
+    } while (any && !run->broken && !run->messages_left);
     if (run->broken)
         return false;
     tsw_run_clocks_tick(run);
@@ -215,7 +226,8 @@ static bool tick(void *user)
     if (run->rank == 0)
         tsw_run_coord_tick(run);
     leave(run);
-    take_messages(run);
+    if (!run->messages_left) /* what this rank has just sent itself */
+        take_messages(run, until_ns);
     bool over = run->bye_received && !tsw_comm_sends_pending(run->comm);
     return !over && !run->broken;
 }
@@ -223,6 +235,8 @@ static bool tick(void *user)
 static uint32_t interval_ms(void *user)
 {
     tsw_run_t *run = user;
+    if (run->messages_left)
+        return 0;
     if (tsw_comm_sends_pending(run->comm))
         return BUSY_MS;
     if (run->size == 1)

@@ -17,7 +17,8 @@ CELLS = M_COUNT * N_COUNT
 COORDINATOR_US_MAX = 500  # of CPU per cell: orders of growth, not a measurement
 RANK_MIB_MAX = 256
 WORKER_MIB_MAX = 96
-GROWTH_MIB_MAX = 24  # from a third of the cells to nine tenths
+GROWTH_MIB_MAX = 12  # from a third of the cells to nine tenths
+STATUS_AGE_S_MAX = 10  # status.json is written every two seconds, however many messages come
 CLOCK = os.sysconf("SC_CLK_TCK")
 
 JOB = f"""name: scale
@@ -64,12 +65,14 @@ def look(mark):
     return found
 
 
-def done_cells(run):
+def status_of(run):
+    """Cells that are done and the age in seconds, by status.json."""
     try:
         with open(os.path.join(run, "status.json")) as file:
-            return json.load(file)["cells"]["done"]
+            status = json.load(file)
+        return status["cells"]["done"], time.time() - status["updated_s"]
     except (OSError, ValueError, KeyError):
-        return 0
+        return 0, 0
 
 
 class Watch:
@@ -80,8 +83,10 @@ class Watch:
         self.end_mib = 0.0  # of rank 0 with the whole sweep in memory, at the end
         self.early = self.late = None  # (cells, MiB of the largest other rank and of rank 0)
         self.first = self.last = None  # (cells, CPU of rank 0, mean CPU of the others)
+        self.status_age_s = 0.0  # at most, while cells are measured
+        self.looks = 0  # with all processes there
 
-    def add(self, processes, cells):
+    def add(self, processes, cells, age_s):
         ranks = [p for p in processes if not p.is_worker]
         workers = [p for p in processes if p.is_worker]
         zero = [p for p in ranks if p.rank == 0]
@@ -90,6 +95,8 @@ class Watch:
         # Workers are gone before rank 0 merges; the last status may be some seconds old by then.
         if not zero or len(others) < RANKS - 1 or len(workers) < RANKS or cells == 0 or cells == CELLS:
             return
+        self.looks += 1
+        self.status_age_s = max(self.status_age_s, age_s)
         self.rank_mib = max(self.rank_mib, max(p.mib for p in ranks))
         self.worker_mib = max([self.worker_mib] + [p.mib for p in workers])
         memory = (cells, max(p.mib for p in others), zero[0].mib)
@@ -121,23 +128,29 @@ def main():
             file.write(JOB)
         mark = f"TSW_CACHE={folder}/cache"
         env = dict(os.environ, TSW_TOOLCHAIN=toolchain, TSW_CACHE=f"{folder}/cache")
-        command = [mpiexec, flag, str(RANKS), tool, "run", job, "-q", "-o", run, "--device", "sim:h200"]
+        command = [mpiexec, flag, str(RANKS), tool, "run", job, "-q", "-o", run, "--device", "sim:h200",
+                   "--seal", "5s"]  # what waits to be sealed is no growth
         begin = time.monotonic()
         watch = Watch()
         with open(os.path.join(folder, "log"), "w+") as log:
             with subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=log) as process:
                 while process.poll() is None:
                     time.sleep(1)
-                    watch.add(look(mark), done_cells(run))
+                    watch.add(look(mark), *status_of(run))
             log.seek(0)
             if process.returncode != 0:
                 fail(f"exit code {process.returncode}: {log.read()[-2000:]}")
         print(f"{CELLS} cells, {RANKS} ranks: {time.monotonic() - begin:.0f} s in all on "
               f"{os.cpu_count()} cores")
-        if done_cells(run) != CELLS:
-            fail(f"{done_cells(run)} cells are done")
+        done = status_of(run)[0]
+        if done != CELLS:
+            fail(f"{done} cells are done")
+        print(f"status.json: {watch.status_age_s:.0f} s old at most, in {watch.looks} looks")
+        if watch.status_age_s > STATUS_AGE_S_MAX:
+            fail(f"status.json is older than {STATUS_AGE_S_MAX} s while cells are measured")
         if watch.early is None or watch.late is None or watch.last[0] < CELLS / 2:
-            fail("the run was over before it could be looked at")
+            fail(f"the run was over before it could be looked at: first {watch.first}, "
+                 f"early {watch.early}, late {watch.late}, last {watch.last}")
         growth = [late - early for early, late in zip(watch.early[1:], watch.late[1:])]
         print(f"coordinator: {watch.coordinator_us():.0f} us of CPU per cell beyond a rank's own work")
         print(f"memory: rank {watch.rank_mib:.0f} MiB at most, worker {watch.worker_mib:.0f} MiB; "
