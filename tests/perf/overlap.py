@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """What the measure worker does with its time.
 
-    overlap.py TILESWEEP OUT [--device D] [--repeat N] [--parts sweep,sweep30,m108]
+    overlap.py TILESWEEP OUT [--device D] [--repeat N] [--parts sweep,sweep30,m108,long]
 
 Fills the compile cache for overlap.yaml (lists of a few configs) and overlap30.yaml (30 configs of matmul), then
 runs each warm, twice by `race` and twice by `rounds`; then the 108-config matmul cell cold and warm, by `race` and
-`rounds`. Prints for each run its wall time, cells/s and the share of the worker's time, and of the wall's, that
+`rounds`; then overlap_long.yaml, 1298 cells from the builds of overlap.yaml, warm by `race`. Prints for each run its wall time, cells/s and the share of the worker's time, and of the wall's, that
 was measuring, then what takes how long per cell. Writes OUT/overlap.json and keeps the runs in OUT. The goal: at
 least 90 % measuring in a warm sweep. Needs h5py.
 """
@@ -88,7 +88,7 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--device", default="auto")
     parser.add_argument("--repeat", type=int, default=2, help="runs of each kind")
-    parser.add_argument("--parts", default="sweep,sweep30,m108")
+    parser.add_argument("--parts", default="sweep,sweep30,m108,long")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     runs = []
@@ -101,6 +101,9 @@ def main():
     if "m108" in parts:
         runs += [tilesweep_run(args, "matmul108", f"m108-{protocol}-{kind}", protocol, f"cache108-{protocol}")
                  for protocol in ("race", "rounds") for kind in ("cold", "warm")]
+    if "long" in parts:
+        tilesweep_run(args, "overlap", "fill-long", "race", "cache")
+        runs += [tilesweep_run(args, "overlap_long", f"long-race{i}", "race", "cache") for i in range(args.repeat)]
     runs = [run for run in runs if run is not None]
     print_runs(runs)
     print_parts(runs)
