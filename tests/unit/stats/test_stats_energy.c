@@ -21,9 +21,9 @@ static void assert_chosen(const tsw_energy_entrant_t *entrants, size_t count,
 static void test_the_fastest_within_a_limit_are_tried(void **state)
 {
     (void)state;
-    const tsw_energy_entrant_t entrants[] = {{.time_ns = 161}, {.time_ns = 0},   {.time_ns = 100},
+    const tsw_energy_entrant_t entrants[] = {{.time_ns = 100}, {.time_ns = 0},   {.time_ns = 161},
                                              {.time_ns = 160}, {.time_ns = 130}, {.time_ns = 110}};
-    assert_chosen(entrants, 6, (const uint32_t[]){2, 5, 4, 3}, 4);
+    assert_chosen(entrants, 6, (const uint32_t[]){0, 5, 4, 3}, 4);
     assert_chosen(entrants, 0, NULL, 0);
     assert_chosen(entrants + 1, 1, NULL, 0);
 }

@@ -54,9 +54,11 @@ static void test_interval_of_too_few_is_the_range_with_its_coverage(void **state
     assert_false(tsw_stats_median_ci(sorted, 1, 0.95, &a, &b, &c));
     assert_near(b, 1.0, 0.0);
     assert_near(c, 0.0, 0.0);
+    c = -1.0;
     assert_false(tsw_stats_median_ci(sorted, 0, 0.95, &a, &b, &c));
     assert_near(a, 0.0, 0.0);
     assert_near(b, 0.0, 0.0);
+    assert_near(c, 0.0, 0.0);
 }
 
 /* The normal approximation: n/2 -+ 1.96 sqrt(n)/2. */

@@ -399,8 +399,8 @@ static void test_report_when_a_time_cannot_be_then_the_config_is_broken(void **s
     race = race_of_two(&options, slip, 3);
     assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_RUNNING);
     tsw_race_free(race);
-    const double fast[] = {5.0, 5.0};
-    race = race_of_two(&options, fast, 2);
+    const double fast[] = {5.0, 5.0, 100.0}; /* the second one is enough */
+    race = race_of_two(&options, fast, 3);
     assert_int_equal(tsw_race_fate(race, 1), TSW_RACE_BROKEN);
     tsw_race_free(race);
     tsw_err_t err = TSW_ERR_INIT;

@@ -71,6 +71,52 @@ static void test_hodges_lehmann_of_three_is_their_median(void **state)
     assert_true(tsw_stats_hodges_lehmann((const double[]){1.0, 2.0, 3.0, 4.0}, 4, pairs) == 2.5);
 }
 
+/* -2 .. 2: their median distance from the middle is 1. */
+static void test_middle_has_the_error_of_normal_values_or_of_the_least_spread(void **state)
+{
+    (void)state;
+    const double values[] = {2.0, -1.0, 0.0, 1.0, -2.0};
+    double scratch[5], pairs[15], se = 0.0;
+    assert_close(tsw_stats_middle(values, 5, 0.1, scratch, pairs, &se), 0.0);
+    assert_close(se, 1.0233 * 1.4826 / sqrt(5.0));
+    tsw_stats_middle(values, 5, 3.0, scratch, pairs, &se);
+    assert_close(se, 1.0233 * 3.0 / sqrt(5.0));
+}
+
+/* Four equal ratios have a standard error of 1.0233 * 0.5 % / 2; 1.645 of these are 0.42 %. */
+static void test_ratios_are_off_beyond_the_limit_and_their_error(void **state)
+{
+    (void)state;
+    double scratch[4], pairs[10];
+    for (double sign = -1.0; sign < 2.0; sign += 2.0) {
+        const double ratios[] = {0.01 * sign, 0.01 * sign, 0.01 * sign, 0.01 * sign};
+        assert_true(tsw_stats_is_off(ratios, 4, 0.0057, scratch, pairs));
+        assert_false(tsw_stats_is_off(ratios, 4, 0.0059, scratch, pairs));
+    }
+    assert_false(tsw_stats_is_off(NULL, 0, 0.0, scratch, pairs));
+}
+
+/* Of n = 5 that rise 10 pairs do, and the variance of that is n (n - 1) (2n + 5) / 18. */
+static void test_trend_counts_pairs_that_rise_against_those_that_fall(void **state)
+{
+    (void)state;
+    const double z = 9.0 / sqrt(5.0 * 4.0 * 15.0 / 18.0);
+    assert_close(tsw_stats_trend((const double[]){1.0, 2.0, 5.0, 6.0, 9.0}, 5), z);
+    assert_close(tsw_stats_trend((const double[]){9.0, 6.0, 5.0, 2.0, 1.0}, 5), -z);
+    assert_close(tsw_stats_trend((const double[]){1.0, 3.0, 2.0, 4.0}, 4),
+                 3.0 / sqrt(4.0 * 3.0 * 13.0 / 18.0)); /* 5 rise, 1 falls */
+    assert_close(tsw_stats_trend((const double[]){4.0, 4.0, 4.0}, 3), 0.0);
+    assert_close(tsw_stats_trend((const double[]){1.0, 2.0}, 2), 0.0);
+}
+
+static void test_slope_ignores_an_outlier(void **state)
+{
+    (void)state;
+    double pairs[10];
+    assert_close(tsw_stats_slope((const double[]){1.0, 3.0, 5.0, 7.0, 100.0}, 5, pairs), 2.0);
+    assert_close(tsw_stats_slope((const double[]){100.0, 7.0, 5.0, 3.0, 1.0}, 5, pairs), -2.0);
+}
+
 static void test_median_of_any_order_and_many_equal_is_that_of_the_sorted(void **state)
 {
     (void)state;
@@ -92,6 +138,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_median_of_any_order_and_many_equal_is_that_of_the_sorted),
         cmocka_unit_test(test_hodges_lehmann_of_three_is_their_median),
+        cmocka_unit_test(test_middle_has_the_error_of_normal_values_or_of_the_least_spread),
+        cmocka_unit_test(test_ratios_are_off_beyond_the_limit_and_their_error),
+        cmocka_unit_test(test_trend_counts_pairs_that_rise_against_those_that_fall),
+        cmocka_unit_test(test_slope_ignores_an_outlier),
         cmocka_unit_test(test_summary_of_nothing_is_zero),
         cmocka_unit_test(test_summary_of_one_has_no_spread),
         cmocka_unit_test(test_summary_uses_type_7_quantiles),
