@@ -16,7 +16,6 @@
 typedef struct {
     const tsw_config_result_t *result;
     size_t cell;
-    bool is_alias;
 } entry_t;
 
 /* A config of the group: the entries that have its text. */
@@ -74,7 +73,7 @@ static tsw_status_t collect_entries(group_work_t *w, tsw_err_t *err)
         const tsw_cell_summary_t *cell = w->group->cells[j];
         for (size_t i = 0; i < cell->config_count; i++) {
             if (cell->configs[i].usable || (int32_t)i == cell->baseline)
-                w->entries[w->entry_count++] = (entry_t){&cell->configs[i], j, false};
+                w->entries[w->entry_count++] = (entry_t){&cell->configs[i], j};
         }
     }
     qsort(w->entries, w->entry_count, sizeof(*w->entries), compare_entries);

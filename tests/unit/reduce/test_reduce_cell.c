@@ -233,6 +233,8 @@ static void test_cell_alias_has_the_values_of_its_target(void **state)
     assert_int_equal(s->winner, 1);
     assert_true(s->configs[0].usable && s->configs[0].is_alias);
     assert_true(s->configs[0].time_ns.median == s->configs[1].time_ns.median);
+    assert_true(s->configs[0].ci_low_ns == s->configs[1].ci_low_ns);
+    assert_true(s->configs[0].ci_high_ns == s->configs[1].ci_high_ns);
     assert_true(s->configs[0].in_tie_set);
     assert_int_equal(s->configs[0].unstable, 4);
     assert_near(s->speedup, 1.0, 0.0);
@@ -377,6 +379,30 @@ static void test_cell_early_samples_give_an_estimate(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* Their early samples are of another clock, so that only the ratio to the winner's tells. */
+static void test_cell_estimates_are_told_from_the_winner(void **state)
+{
+    (void)state;
+    static const uint64_t early_ns[] = {2000000, 1500000, 3000000};
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    sample_dataset_timed(cell, "T=1", 2000000);
+    sample_dataset_timed(cell, "T=2", 1000000);
+    sample_dataset_record(cell, "T=3", TSW_OUTCOME_OK)->fate = TSW_FATE_HOPELESS;
+    for (size_t i = 0; i < 3; i++)
+        sample_dataset_sample(&cell->records[i], TSW_STAGE_EARLY, 100, early_ns[i]);
+    /* A round that was slow for the winner says nothing of another's own time. */
+    sample_dataset_sample(&cell->records[1], TSW_STAGE_ROUND, 20, 5000000);
+    sample_dataset_sample(sample_dataset_record(cell, "T=4", TSW_OUTCOME_OK), TSW_STAGE_ROUND, 20,
+                          1234000);
+    tsw_reduction_t *r = reduced(&dataset, 8);
+    assert_int_equal(r->cells[0].winner, 1);
+    assert_near(r->cells[0].configs[3].time_ns.median, 1234000.0, 0.0);
+    assert_near(r->cells[0].configs[2].time_ns.median, 2000000.0, 500.0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_cell_of_early_samples_alone_ranks_by_them(void **state)
 {
     (void)state;
@@ -409,7 +435,7 @@ static void test_cell_final_rounds_decide_too(void **state)
     tsw_dataset_fini(&dataset);
 }
 
-static void assert_winner_by(const char *objective, int32_t winner)
+static void assert_winner_by(const char *objective, int32_t winner, double regret)
 {
     tsw_dataset_t dataset;
     tsw_cell_result_t *cell = new_cell(&dataset);
@@ -426,7 +452,7 @@ static void assert_winner_by(const char *objective, int32_t winner)
     tsw_reduction_t *r = reduced(&dataset, 8);
     if (r->cells[0].winner != winner)
         fail_msg("by %s config %d wins", objective, r->cells[0].winner);
-    assert_true(r->cells[0].configs[1 - winner].regret > 0.01);
+    assert_near(r->cells[0].configs[1 - winner].regret, regret, 1e-9);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
 }
@@ -434,10 +460,10 @@ static void assert_winner_by(const char *objective, int32_t winner)
 static void test_cell_winner_by_objective(void **state)
 {
     (void)state;
-    assert_winner_by("median", 1);
-    assert_winner_by("p90", 0);
-    assert_winner_by("p99", 0);
-    assert_winner_by("mean", 0);
+    assert_winner_by("median", 1, 0.1);
+    assert_winner_by("p90", 0, 2.0 / 1.1 - 1.0);
+    assert_winner_by("p99", 0, 2.0 / 1.1 - 1.0);
+    assert_winner_by("mean", 0, 1.125 / 1.1 - 1.0);
     tsw_dataset_t dataset;
     const tsw_reduce_options_t options = tsw_reduce_options(8);
     tsw_err_t err = TSW_ERR_INIT;
@@ -497,6 +523,7 @@ static void test_cell_by_energy(void **state)
     assert_near(s->speedup, 0.6 / 0.504, 1e-3);
     assert_near(s->configs[0].regret, 0.6 / 0.504 - 1, 1e-3);
     assert_true(s->configs[2].in_tie_set && s->configs[2].regret == 0.0);
+    assert_int_equal(s->configs[2].vs_best.n, 3);
     assert_true(isnan(s->configs[3].joules));
     assert_int_equal(s->configs[3].vs_baseline.n, 0);
     assert_near(s->configs[3].regret, 1500.0 / 1050 - 1, 1e-3);
@@ -508,6 +535,27 @@ static void test_cell_by_energy(void **state)
     r = reduced(&dataset, 8);
     assert_int_equal(r->cells[0].winner, 0);
     assert_int_equal(r->cells[0].tie_count, 0);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
+/* Its rival is who takes least besides it, not who is fastest. */
+static void test_gain_by_energy_when_the_baseline_wins(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset;
+    tsw_cell_result_t *cell = new_cell(&dataset);
+    tsw_free(dataset.meta.objective);
+    dataset.meta.objective = tsw_strdup("energy");
+    sample_dataset_timed(cell, "T=1", 1000000);
+    sample_dataset_timed(cell, "T=2", 1050000);
+    sample_dataset_timed(cell, "T=3", 1060000);
+    add_blocks(&cell->records[0], 400);
+    add_blocks(&cell->records[1], 500);
+    add_blocks(&cell->records[2], 450);
+    tsw_reduction_t *r = reduced(&dataset, 8);
+    assert_int_equal(r->cells[0].winner, 0);
+    assert_near(r->groups[0].gain.ratio, 400 / (1.06 * 450), 1e-3);
     tsw_reduction_free(r);
     tsw_dataset_fini(&dataset);
 }
@@ -576,10 +624,12 @@ int main(void)
         cmocka_unit_test(test_cell_without_usable_config_has_no_winner),
         cmocka_unit_test(test_cell_roof_comes_from_the_device_itself_if_it_can),
         cmocka_unit_test(test_cell_early_samples_give_an_estimate),
+        cmocka_unit_test(test_cell_estimates_are_told_from_the_winner),
         cmocka_unit_test(test_cell_of_early_samples_alone_ranks_by_them),
         cmocka_unit_test(test_cell_final_rounds_decide_too),
         cmocka_unit_test(test_cell_winner_by_objective),
         cmocka_unit_test(test_cell_by_energy),
+        cmocka_unit_test(test_gain_by_energy_when_the_baseline_wins),
         cmocka_unit_test(test_cell_with_a_broken_counter),
         cmocka_unit_test(test_cell_times_below_the_floor_are_suspect),
     };
