@@ -168,7 +168,7 @@ typedef struct {
     bool stopped;    /* no more work will come */
     bool draining;   /* stop early */
     bool bye_sent, bye_received;
-    bool messages_left; /* the last look at the messages ended by time */
+    bool messages_left;  /* the last look at the messages ended by time */
     int byes;            /* rank 0: received */
     tsw_status_t status; /* first failure, and its text */
     tsw_err_t err;
