@@ -183,6 +183,9 @@ const tsw_tolerance_t *tsw_pack_tolerance(const tsw_pack_t *pack, tsw_dtype_t dt
 const tsw_config_list_t *tsw_pack_list(const tsw_pack_t *pack, tsw_arch_t arch);
 /* Values of the knobs in the fixed config of the arch: of its list, else of the pack. */
 const int64_t *tsw_pack_baseline(const tsw_pack_t *pack, tsw_arch_t arch);
+/* Why the pack breaks a rule of the lint on an arch, 0 for rules that ask for none: the reason of
+ * its exception. Borrowed; NULL: there is no such exception. */
+const char *tsw_pack_exception(const tsw_pack_t *pack, const char *rule, tsw_arch_t arch);
 /* The first dtype that the arch lacks: the cell's or that of an argument; TSW_DTYPE_OF_CELL: none.
  */
 tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch);

@@ -49,6 +49,16 @@ const int64_t *tsw_pack_baseline(const tsw_pack_t *pack, tsw_arch_t arch)
     return list != NULL && list->has_baseline ? list->baseline : pack->baseline;
 }
 
+const char *tsw_pack_exception(const tsw_pack_t *pack, const char *rule, tsw_arch_t arch)
+{
+    for (size_t i = 0; i < pack->exception_count; i++) {
+        const tsw_exception_t *exception = &pack->exceptions[i];
+        if (strcmp(exception->rule, rule) == 0 && (exception->arch == 0 || exception->arch == arch))
+            return exception->reason;
+    }
+    return NULL;
+}
+
 tsw_dtype_t tsw_pack_lacking(const tsw_pack_t *pack, tsw_dtype_t cell, tsw_arch_t arch)
 {
     if (!tsw_arch_has_dtype(arch, cell))

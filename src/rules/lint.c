@@ -180,13 +180,9 @@ static char *format_text(const char *format, va_list args)
 
 static const char *reason_of(const tsw_lint_ctx_t *c)
 {
-    for (size_t i = 0; c->pack != NULL && i < c->pack->exception_count; i++) {
-        const tsw_exception_t *exception = &c->pack->exceptions[i];
-        if (strcmp(exception->rule, c->rule->name) == 0 && c->rule->check != tsw_rule_exceptions &&
-            (exception->arch == 0 || exception->arch == c->arch))
-            return exception->reason;
-    }
-    return NULL;
+    if (c->pack == NULL || c->rule->check == tsw_rule_exceptions)
+        return NULL;
+    return tsw_pack_exception(c->pack, c->rule->name, c->arch);
 }
 
 void tsw_lint_find(tsw_lint_ctx_t *c, tsw_place_t place, const char *format, ...)

@@ -1,8 +1,8 @@
 /* Rules over the list of an arch. */
 #include "lint_internal.h"
 
-#include <ctype.h>
-#include <stdlib.h>
+#include "space/space_scales.h"
+
 #include <string.h>
 
 static bool is_power_of_two(int64_t value)
@@ -113,36 +113,6 @@ void tsw_rule_baseline_legal(tsw_lint_ctx_t *c)
     tsw_lint_fix(c, "take one that runs on every arch, or give this list a baseline of its own");
 }
 
-/* `ceildiv(DIM, 4) * 4`, seen from the first number on: a padded dim, no count of blocks. */
-static bool pads(const char *number)
-{
-    char *end;
-    const long block = strtol(number, &end, 10);
-    end += strspn(end, " )");
-    return *end == '*' && strtol(end + 1, NULL, 10) == block;
-}
-
-/* The block of a scale: n of "ceildiv(DIM, n)" in the size of an f32 input; 0: there is none. */
-static int64_t scale_block(const tsw_pack_t *pack, const char *dim)
-{
-    for (size_t i = 0; i < pack->arg_count; i++) {
-        const tsw_arg_t *arg = &pack->args[i];
-        if (arg->role != TSW_ROLE_IN || arg->dtype != TSW_DTYPE_F32)
-            continue;
-        for (const char *at = arg->size.text; (at = strstr(at, "ceildiv(")) != NULL;) {
-            at += strlen("ceildiv(");
-            size_t length = strlen(dim);
-            if (strncmp(at, dim, length) != 0)
-                continue;
-            const char *rest = at + length;
-            rest += strspn(rest, " ,");
-            if (isdigit((unsigned char)*rest) && !pads(rest))
-                return strtol(rest, NULL, 10);
-        }
-    }
-    return 0;
-}
-
 /* The next power of two beside the baseline's, within the range of the kind. */
 static int64_t another_value(const tsw_lint_ctx_t *c, size_t knob)
 {
@@ -164,8 +134,7 @@ static bool is_main(const tsw_lint_ctx_t *c, const tsw_knob_t *knob)
         return false;
     if (knob->tiles_dim < 0 || !tsw_lint_dim_of_output(c->pack, (size_t)knob->tiles_dim))
         return false;
-    return c->pack->template_id != TSW_TEMPLATE_T6_FP8 ||
-           scale_block(c->pack, c->pack->dims[knob->tiles_dim]) == 0;
+    return tsw_space_scale_block(c->pack, c->pack->dims[knob->tiles_dim]) == 0;
 }
 
 /* A value that the knob has not: the next one, or else one of its kind that the filters leave.
@@ -333,25 +302,35 @@ void tsw_rule_power_of_two(tsw_lint_ctx_t *c)
     }
 }
 
+/* A value of the rows that is not the block; 0: there is none. */
+static int64_t misfit_of(const tsw_lint_ctx_t *c, size_t knob)
+{
+    int64_t value = tsw_pack_baseline(c->pack, c->arch)[knob];
+    if (!tsw_space_fits_scales(c->pack, knob, value))
+        return value;
+    for (size_t r = 0; r < c->list->row_count; r++) {
+        const tsw_config_row_t *row = &c->list->rows[r];
+        for (size_t i = 0; i < row->count[knob]; i++) {
+            if (!tsw_space_fits_scales(c->pack, knob, row->values[knob][i]))
+                return row->values[knob][i];
+        }
+    }
+    return 0;
+}
+
+/* The rows are asked, as the filter leaves nothing of it but the baseline. */
 void tsw_rule_fp8_block(tsw_lint_ctx_t *c)
 {
-    if (c->list == NULL || c->pack->template_id != TSW_TEMPLATE_T6_FP8)
-        return;
-    for (size_t k = 0; k < c->pack->knob_count; k++) {
+    for (size_t k = 0; c->list != NULL && k < c->pack->knob_count; k++) {
         const tsw_knob_t *knob = &c->pack->knobs[k];
-        int64_t block =
-            knob->tiles_dim >= 0 ? scale_block(c->pack, c->pack->dims[knob->tiles_dim]) : 0;
-        for (size_t i = 0; block > 0 && i < c->space->count; i++) {
-            int64_t value = c->space->configs[i].values[k];
-            if (value == block)
-                continue;
-            tsw_lint_find(c, c->list->place,
-                          "%s is %lld, but one scale holds for %lld elements: results are wrong",
-                          knob->name, (long long)value, (long long)block);
-            tsw_lint_fix(c, "let it be %lld everywhere, or a constant of the source",
-                         (long long)block);
-            break;
-        }
+        int64_t value = misfit_of(c, k);
+        if (value == 0)
+            continue;
+        const long long block = tsw_space_scale_block(c->pack, c->pack->dims[knob->tiles_dim]);
+        tsw_lint_find(c, c->list->place,
+                      "%s is %lld, but one scale holds for %lld elements: results are wrong",
+                      knob->name, (long long)value, block);
+        tsw_lint_fix(c, "let it be %lld everywhere, or a constant of the source", block);
     }
 }
 

@@ -2,9 +2,9 @@
 #include "lint_internal.h"
 
 #include "base/text.h"
+#include "space/space_forbid.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define COUNT_OF(_a) (sizeof(_a) / sizeof((_a)[0]))
 
@@ -23,52 +23,36 @@ void tsw_rule_kind_fits(tsw_lint_ctx_t *c)
 
 void tsw_rule_no_num_ctas(tsw_lint_ctx_t *c)
 {
-    int knob = tsw_pack_knob_index(c->pack, "num_ctas");
-    if (c->kind->num_ctas || knob < 0)
-        return;
-    tsw_lint_find(c, c->pack->knobs[knob].place,
-                  "a %s kernel searches num_ctas, though its blocks share no tile", c->kind->name);
-    tsw_lint_fix(c, "take num_ctas out of 'hints', 'baseline' and 'lists'");
+    for (size_t i = 0; i < c->pack->knob_count; i++) {
+        if (!tsw_space_forbids(c->pack, i, TSW_FORBID_NUM_CTAS))
+            continue;
+        tsw_lint_find(c, c->pack->knobs[i].place,
+                      "a %s kernel searches num_ctas, though its blocks share no tile",
+                      c->kind->name);
+        tsw_lint_fix(c, "take num_ctas out of 'hints', 'baseline' and 'lists'");
+    }
 }
 
 void tsw_rule_fixed_block(tsw_lint_ctx_t *c)
 {
-    for (size_t i = 0; !c->kind->tiles && i < c->pack->knob_count; i++) {
-        const tsw_knob_t *knob = &c->pack->knobs[i];
-        if (knob->is_hint)
+    for (size_t i = 0; i < c->pack->knob_count; i++) {
+        if (!tsw_space_forbids(c->pack, i, TSW_FORBID_BLOCK))
             continue;
-        tsw_lint_find(c, knob->place, "a %s kernel searches %s", c->kind->name, knob->name);
+        tsw_lint_find(c, c->pack->knobs[i].place, "a %s kernel searches %s", c->kind->name,
+                      c->pack->knobs[i].name);
         tsw_lint_fix(c,
                      "make it a constant of the source; jobs/block-sweep.yaml finds the value for "
                      "each arch, offline");
     }
 }
 
-/* Names of what is chosen with the kernel, not with its configs, also where they call it a tile. */
-static bool is_code_choice(const char *name)
-{
-    static const char *const words[] = {"GROUP", "SWAP",  "LATENCY", "TMA",    "WARP",
-                                        "STAGE", "SPLIT", "SUBTILE", "BUFFER", "ORDER"};
-    for (size_t i = 0; i < COUNT_OF(words); i++) {
-        size_t length = strlen(words[i]);
-        for (const char *at = name; *at != '\0'; at++) {
-            if (strncasecmp(at, words[i], length) == 0)
-                return true;
-        }
-    }
-    return false;
-}
-
 void tsw_rule_only_tiles(tsw_lint_ctx_t *c)
 {
-    if (c->pack->language != TSW_LANGUAGE_TILE)
-        return;
     for (size_t i = 0; i < c->pack->knob_count; i++) {
-        const tsw_knob_t *knob = &c->pack->knobs[i];
-        if (knob->is_hint || (knob->is_tile && !is_code_choice(knob->name)))
+        if (!tsw_space_forbids(c->pack, i, TSW_FORBID_TUNABLE))
             continue;
-        tsw_lint_find(c, knob->place, "%s is no tile size, and releases tune nothing else",
-                      knob->name);
+        tsw_lint_find(c, c->pack->knobs[i].place,
+                      "%s is no tile size, and releases tune nothing else", c->pack->knobs[i].name);
         tsw_lint_fix(c, "fix its value in the source; to try values, use a job for research on a "
                         "copy of the pack, or improve the kernel");
     }

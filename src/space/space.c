@@ -2,7 +2,9 @@
 
 #include "base/mem.h"
 #include "pack/place.h"
+#include "space/space_forbid.h"
 #include "space/space_probe.h"
+#include "space/space_scales.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +190,13 @@ static tsw_status_t keep_clusters(maker_t *m, const tsw_config_t *config, bool *
     return TSW_OK;
 }
 
+static tsw_status_t keep_scale_blocks(maker_t *m, const tsw_config_t *config, bool *keep_p)
+{
+    for (size_t i = 0; i < m->pack->knob_count; i++)
+        *keep_p = *keep_p && tsw_space_fits_scales(m->pack, i, config->values[i]);
+    return TSW_OK;
+}
+
 static tsw_status_t keep_by_constraint(maker_t *m, const tsw_config_t *config, bool *keep_p)
 {
     tsw_status_t status =
@@ -256,6 +265,10 @@ static tsw_status_t apply_all(maker_t *m)
         snprintf(reason, sizeof(reason), "%s has no clusters", arch);
     if (status == TSW_OK)
         status = apply(m, "cluster", reason, keep_clusters);
+    if (status == TSW_OK && m->pack->template_id == TSW_TEMPLATE_T6_FP8 &&
+        tsw_pack_exception(m->pack, "fp8_block", m->arch) == NULL)
+        status = apply(m, "fp8_block", "a tile is not the block of the scales: wrong results",
+                       keep_scale_blocks);
     for (size_t i = 0; status == TSW_OK && i < m->pack->constraint_count; i++) {
         m->constraint = &m->pack->constraints[i];
         if (!m->constraint->uses_shape)
@@ -322,6 +335,8 @@ tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_p
         status = drop_all(&m, lacking);
     } else if (status == TSW_OK) {
         status = apply_all(&m);
+        if (status == TSW_OK && purpose == TSW_PURPOSE_RELEASE)
+            status = tsw_space_forbid_check(&space, variant->pack, arch, entry, err);
         if (status == TSW_OK)
             status = check_limit(&m, purpose, entry);
         if (status == TSW_OK && purpose == TSW_PURPOSE_PROBE)

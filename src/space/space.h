@@ -50,13 +50,13 @@ typedef struct {
 } tsw_variant_t;
 
 /* The space of a variant on an arch: the rows' products in order, then the filters dtype,
- * power_of_two, hint_range, cluster, the pack's constraints that need no shape, duplicate. Config 0
- * is the baseline and survives all of them, also when the list lacks it or has it elsewhere. The
- * rows are the entry's own, else (entry NULL or without rows) those of the pack's list.
- * Purpose fixed: the baseline alone. A dtype that the arch lacks: TSW_OK and an empty space whose
- * report says so. TSW_ERR_INPUT, with the counts of every filter: more configs than the purpose
- * allows, no list, a probe that tsw_space_probe_check refuses. eval is used and left with variables
- * of its own. */
+ * power_of_two, hint_range, cluster, fp8_block (T6), the pack's constraints that need no shape,
+ * duplicate. Config 0 is the baseline and survives all of them, also when the list lacks it or has
+ * it elsewhere. The rows are the entry's own, else (entry NULL or without rows) those of the pack's
+ * list. Purpose fixed: the baseline alone. A dtype that the arch lacks: TSW_OK and an empty space
+ * whose report says so. TSW_ERR_INPUT, with the counts of every filter: more configs than the
+ * purpose allows, no list, a probe that tsw_space_probe_check refuses, a release of what
+ * tsw_space_forbid_check refuses. eval is used and left with variables of its own. */
 tsw_status_t tsw_space_make(const tsw_variant_t *variant, tsw_arch_t arch, tsw_purpose_t purpose,
                             const tsw_job_entry_t *entry, tsw_eval_t *eval, tsw_space_t *space_p,
                             tsw_err_t *err);
