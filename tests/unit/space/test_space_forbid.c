@@ -40,7 +40,8 @@ typedef struct {
 } case_t;
 
 static const case_t cases[] = {
-    {"R9 no_num_ctas", "pack t, kernel.yaml:16: ", &rules_rows, ROWS_LIST, ROWS_WITH_CTAS("[1, 2]")},
+    {"R9 no_num_ctas", "pack t, kernel.yaml:16: ", &rules_rows, ROWS_LIST,
+     ROWS_WITH_CTAS("[1, 2]")},
     {"R10 fixed_block", "pack t, kernel.yaml:16: ", &rules_rows, ROWS_BLOCK_HEAD,
      ROWS_WITH_BLOCK("[64, 128]")},
     {"R28 only_tiles", "pack t, kernel.yaml:18: ", &rules_matmul, MATMUL_HEAD("{tiles: K}") "64",
