@@ -27,7 +27,6 @@ tsw_status_t tsw_policy_new(const tsw_policy_setup_t *setup, tsw_policy_state_t 
     state->policy = *setup->policy;
     state->cell = tsw_rng_fold(setup->cell);
     state->first_round = setup->first_round;
-    state->floor_ns = setup->floor_ns;
     *state_p = state;
     return TSW_OK;
 }

@@ -21,7 +21,6 @@ struct tsw_policy_state {
     tsw_policy_t policy;
     uint64_t cell; /* counter from the cell's key */
     uint32_t first_round;
-    double floor_ns;
     uint64_t spent_ns; /* of the waves so far, the warm-up aside */
     bool in_warmup;    /* the wave that is out */
 };

@@ -10,6 +10,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -291,6 +292,119 @@ static void test_search_takes_seeds_first_and_once(void **state)
     tsw_search_grid_fini(&grid);
 }
 
+/* ---- steps, one by one ---- */
+
+/* What the second generation tries of a space of two axes, most wanted first. */
+static size_t next_of(size_t count, const bool *valid, const double *scores, size_t room)
+{
+    bool tried[32];
+    tsw_search_grid_t grid;
+    assert_int_equal(tsw_search_grid_init(&grid, space.values, count, 2, NULL), TSW_OK);
+    for (size_t i = 0; i < count; i++)
+        tried[i] = !isnan(scores[i]);
+    tsw_search_view_t view = {valid, scores};
+    tsw_search_state_t state = {
+        .grid = &grid, .views = &view, .view_count = 1, .tried = tried, .seed = 1, .generation = 2};
+    size_t chosen = 0;
+    assert_int_equal(tsw_search_next(&state, room, known.chosen, &chosen, NULL), TSW_OK);
+    tsw_search_grid_fini(&grid);
+    return chosen;
+}
+
+/* Three points in a row, one row above: from the first of them on. The order of points is (0, 0),
+ * (0, 1), (1, 0), (1, 1), (2, 0), (2, 1). */
+static void test_search_steps_over_what_is_no_point_or_fails(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {3, 2};
+    bool valid[6] = {true, true, true, true, true, true};
+    double scores[6] = {100.0, NAN, NAN, NAN, NAN, NAN};
+    make_space(counts, 2, separable);
+    assert_int_equal(next_of(6, valid, scores, 1), 1);
+    assert_int_equal(known.chosen[0], 2);
+    scores[2] = 120.0; /* what has a time is no way */
+    next_of(6, valid, scores, 1);
+    assert_int_equal(known.chosen[0], 1);
+    scores[2] = INFINITY;
+    next_of(6, valid, scores, 1);
+    assert_int_equal(known.chosen[0], 4);
+    scores[2] = NAN;
+    valid[2] = false;
+    next_of(6, valid, scores, 1);
+    assert_int_equal(known.chosen[0], 4);
+    for (size_t i = 2; i < 5; i++) /* (1, 0) is not in the space */
+        memcpy(&space.values[2 * i], &space.values[2 * i + 2], 2 * sizeof(int64_t));
+    valid[2] = true;
+    next_of(5, valid, scores, 1);
+    assert_int_equal(known.chosen[0], 3);
+}
+
+/* From the middle of 5 x 5, whose four neighbours fail: beyond these, then on both axes at once. */
+static void test_search_tries_the_diagonals_after_the_axes(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {5, 5};
+    static const uint32_t failing[] = {7, 11, 13, 17}, wanted[] = {2, 10, 14, 22, 6, 16, 8, 18};
+    bool valid[25];
+    double scores[25];
+    make_space(counts, 2, separable);
+    for (size_t i = 0; i < 25; i++) {
+        valid[i] = true;
+        scores[i] = i == 12 ? 1.0 : (double)NAN;
+    }
+    for (size_t i = 0; i < 4; i++)
+        scores[failing[i]] = INFINITY;
+    assert_int_equal(next_of(25, valid, scores, 9), 9); /* one is for far points */
+    for (size_t i = 0; i < 8; i++) {
+        bool found = false;
+        for (size_t k = i < 4 ? 0 : 4; k < (i < 4 ? 4 : 8); k++)
+            found = found || known.chosen[k] == wanted[i];
+        assert_true(found);
+    }
+}
+
+/* The points of a diagonal are known, so that every value was tried: what comes next is far from
+ * it, in one of the corners. */
+static void test_search_samples_far_from_what_was_tried(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {16, 16};
+    make_space(counts, 2, separable);
+    tsw_search_grid_t grid;
+    assert_int_equal(tsw_search_grid_init(&grid, space.values, space.count, 2, NULL), TSW_OK);
+    for (size_t i = 0; i < space.count; i++) {
+        known.scores[i] = NAN;
+        known.tried[i] = space.values[2 * i] == space.values[2 * i + 1];
+        known.valid[i] = true;
+    }
+    tsw_search_view_t view = {known.valid, known.scores};
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        tsw_search_state_t search_state = {.grid = &grid,
+                                           .views = &view,
+                                           .view_count = 1,
+                                           .tried = known.tried,
+                                           .seed = seed,
+                                           .generation = 1};
+        size_t count = 0;
+        assert_int_equal(tsw_search_next(&search_state, 1, known.chosen, &count, NULL), TSW_OK);
+        const int64_t *at = &space.values[2 * known.chosen[0]];
+        assert_true(llabs(at[0] - at[1]) >= 10);
+    }
+    tsw_search_grid_fini(&grid);
+}
+
+static void test_best_are_in_order_and_no_more_than_wanted(void **state)
+{
+    (void)state;
+    const double scores[] = {5.0, 3.0, NAN, 1.0, 3.0, INFINITY};
+    const tsw_search_grid_t grid = {.count = 6};
+    const tsw_search_view_t view = {NULL, scores};
+    uint32_t best[6];
+    assert_int_equal(tsw_search_best(&grid, &view, 2, best), 2);
+    assert_int_equal(tsw_search_best(&grid, &view, 6, best), 4);
+    assert_true(best[0] == 3 && best[1] == 1 && best[2] == 4 && best[3] == 0);
+}
+
 static void test_search_fails_cleanly_without_memory(void **state)
 {
     (void)state;
@@ -333,6 +447,10 @@ int main(void)
         cmocka_unit_test(test_search_takes_all_of_a_small_space_and_then_nothing),
         cmocka_unit_test(test_search_never_leaves_the_valid_points),
         cmocka_unit_test(test_search_takes_seeds_first_and_once),
+        cmocka_unit_test(test_search_steps_over_what_is_no_point_or_fails),
+        cmocka_unit_test(test_search_tries_the_diagonals_after_the_axes),
+        cmocka_unit_test(test_search_samples_far_from_what_was_tried),
+        cmocka_unit_test(test_best_are_in_order_and_no_more_than_wanted),
         cmocka_unit_test(test_search_fails_cleanly_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -56,15 +56,16 @@ static void close_fixture(fixture_t *f)
     tsw_fileset_fini(&f->job.job.snapshot);
 }
 
-/* A valley whose lowest point depends on the shape; 0: the config fails. */
+/* A valley whose lowest point depends on the shape, and in which no two configs are equal; 0: the
+ * config fails. */
 static uint64_t time_of(const int64_t *values, const int64_t *dims)
 {
     double m = log2((double)values[0]), n = log2((double)values[1]);
     double best_m = dims[0] > 1000 ? 7.0 : 6.0;
     if (values[0] * values[1] > 256 * 128 || values[2] == 6)
         return 0;
-    return (uint64_t)(1e5 * (1.0 + 0.1 * fabs(m - best_m)) * (1.0 + 0.1 * fabs(n - 5.0)) *
-                      (1.0 + 0.02 * fabs((double)values[2] - 3.0)) *
+    return (uint64_t)(1e7 * (1.0 + 0.1 * fabs(m - best_m - 0.07)) * (1.0 + 0.11 * fabs(n - 5.05)) *
+                      (1.0 + 0.02 * fabs((double)values[2] - 3.03)) *
                       (1.0 + 0.03 * (double)(values[3] - 1)));
 }
 
@@ -105,8 +106,9 @@ static void history_fini(history_t *history)
 }
 
 /* Runs generations until there are `until` of them or no more; what they measure goes into dataset
- * unless it is there. */
-static void search(const fixture_t *f, tsw_dataset_t *dataset, size_t until, history_t *history)
+ * unless it is there. Each generation's GPU is so many times slower than the one before. */
+static void search_on(const fixture_t *f, double slower, tsw_dataset_t *dataset, size_t until,
+                      history_t *history)
 {
     tsw_search_run_t *run = NULL;
     assert_int_equal(tsw_search_run_new(f->whole, &run, NULL), TSW_OK);
@@ -125,7 +127,7 @@ static void search(const fixture_t *f, tsw_dataset_t *dataset, size_t until, his
         tsw_plan_resume(plan, dataset, done);
         for (size_t i = 0; i < plan->cell_count; i++) {
             if (!done[i])
-                add_result(dataset, plan, &plan->cells[i], 1.0 + 0.1 * (double)history->count);
+                add_result(dataset, plan, &plan->cells[i], pow(slower, (double)history->count));
         }
         tsw_dataset_canonicalise(dataset);
         assert_int_equal(tsw_search_run_learn(run, plan, dataset, NULL), TSW_OK);
@@ -133,6 +135,11 @@ static void search(const fixture_t *f, tsw_dataset_t *dataset, size_t until, his
         history->plans[history->count++] = plan;
     }
     tsw_search_run_free(run);
+}
+
+static void search(const fixture_t *f, tsw_dataset_t *dataset, size_t until, history_t *history)
+{
+    search_on(f, 1.1, dataset, until, history);
 }
 
 static void test_run_keeps_its_budget_and_ends_with_the_best(void **state)
@@ -162,9 +169,16 @@ static void test_run_keeps_its_budget_and_ends_with_the_best(void **state)
         }
     }
     assert_int_equal(count, BUILDS);
-    assert_int_equal(history.plans[history.count - 1]->cells[0].coverage.built_configs, BUILDS);
-    /* The last one has, of all 450, the best for each shape, or what is within 2 % of it. */
+    assert_int_equal(history.count, 6); /* of 10, 10, 10, 10 and 7, and one that builds nothing */
     const tsw_plan_t *last = history.plans[history.count - 1];
+    for (size_t c = 0; c < 2; c++) {
+        assert_int_equal(history.plans[4]->cells[c].coverage.built_configs, BUILDS);
+        assert_int_equal(last->cells[c].coverage.built_configs, BUILDS);
+        assert_int_equal(last->cells[c].config_count, last->cells[0].config_count);
+        assert_memory_equal(last->cells[c].configs, last->cells[0].configs,
+                            last->cells[0].config_count * sizeof(*last->cells[0].configs));
+    }
+    /* The last one has, of all 450, the best for each shape, or what is within 2 % of it. */
     for (size_t c = 0; c < 2; c++) {
         const tsw_cell_t *cell = &last->cells[c];
         uint64_t best = UINT64_MAX, found = UINT64_MAX;
@@ -191,6 +205,66 @@ static void assert_same(const history_t *a, const history_t *b)
         for (size_t c = 0; c < a->plans[g]->cell_count; c++)
             assert_true(tsw_key_equal(a->plans[g]->cells[c].key, b->plans[g]->cells[c].key));
     }
+}
+
+/* Twice as slow from generation to generation: without a common scale only the first would count.
+ */
+static void test_run_takes_the_same_way_whatever_gpu_measures(void **state)
+{
+    (void)state;
+    fixture_t f;
+    history_t once, slower;
+    open_fixture(&f);
+    tsw_dataset_t dataset = sample_dataset_new(), other = sample_dataset_new();
+    search_on(&f, 1.0, &dataset, GENERATIONS_MAX, &once);
+    search_on(&f, 2.0, &other, GENERATIONS_MAX, &slower);
+    assert_same(&once, &slower);
+    history_fini(&once);
+    history_fini(&slower);
+    tsw_dataset_fini(&dataset);
+    tsw_dataset_fini(&other);
+    close_fixture(&f);
+}
+
+static void append_untried(tsw_buf_t *out, const char *name, const int64_t *values, size_t count,
+                           int64_t a, int64_t b)
+{
+    const char *before = tsw_buf_text(out)[0] != '\0' ? " " : "";
+    for (size_t i = 0, n = 0; i < count; i++)
+        if (values[i] != a && values[i] != b) {
+            if (n++ == 0)
+                tsw_buf_printf(out, "%s%s=%lld", before, name, (long long)values[i]);
+            else
+                tsw_buf_printf(out, ",%lld", (long long)values[i]);
+        }
+}
+
+/* One config beside the baseline: what no other of the two has is named. */
+static void test_run_names_the_values_that_it_never_tried(void **state)
+{
+    (void)state;
+    static const int64_t tiles[] = {16, 32, 64, 128, 256}, occupancies[] = {1, 2, 3, 4, 6, 8},
+                         ctas[] = {1, 2, 4};
+    fixture_t f;
+    history_t history;
+    open_fixture(&f);
+    f.job.job.search = (tsw_search_t){.given = true, .builds = 2, .per_generation = 1};
+    tsw_dataset_t dataset = sample_dataset_new();
+    search(&f, &dataset, 1, &history);
+    const tsw_cell_t *cell = &history.plans[0]->cells[0];
+    assert_int_equal(cell->config_count, 2);
+    const int64_t *a = f.whole->variants[0].configs[cell->configs[0]].values;
+    const int64_t *b = f.whole->variants[0].configs[cell->configs[1]].values;
+    tsw_buf_t wanted = TSW_BUF_INIT;
+    append_untried(&wanted, "TILE_M", tiles, 5, a[0], b[0]);
+    append_untried(&wanted, "TILE_N", tiles, 5, a[1], b[1]);
+    append_untried(&wanted, "occupancy", occupancies, 6, a[2], b[2]);
+    append_untried(&wanted, "num_ctas", ctas, 3, a[3], b[3]);
+    assert_string_equal(cell->coverage.untried, tsw_buf_text(&wanted));
+    tsw_buf_fini(&wanted);
+    history_fini(&history);
+    tsw_dataset_fini(&dataset);
+    close_fixture(&f);
 }
 
 static void test_run_goes_on_the_same_way_after_any_stop(void **state)
@@ -250,6 +324,15 @@ static void test_run_tries_what_older_sweeps_found_on_the_nearest_shape(void **s
         found += values[0] == 32 && values[1] == 256 && values[2] == 8 && values[3] == 4;
     }
     assert_int_equal(found, 2);
+    const tsw_pack_t *pack = NULL;
+    f.job.job.search.seed_count = 1;
+    assert_int_equal(tsw_search_run_unseeded(run, &pack), 0);
+    assert_null(pack);
+    tsw_search_run_free(run);
+    tsw_fileset_fini(&f.job.job.snapshot); /* and now they are of another job */
+    assert_int_equal(tsw_search_run_new(f.whole, &run, NULL), TSW_OK);
+    assert_int_equal(tsw_search_run_unseeded(run, &pack), 1);
+    assert_ptr_equal(pack, f.pack);
     tsw_search_run_free(run);
     close_fixture(&f);
 }
@@ -303,6 +386,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_run_keeps_its_budget_and_ends_with_the_best),
+        cmocka_unit_test(test_run_takes_the_same_way_whatever_gpu_measures),
+        cmocka_unit_test(test_run_names_the_values_that_it_never_tried),
         cmocka_unit_test(test_run_goes_on_the_same_way_after_any_stop),
         cmocka_unit_test(test_run_tries_what_older_sweeps_found_on_the_nearest_shape),
         cmocka_unit_test(test_run_has_nothing_to_do_without_a_searched_cell),
