@@ -288,6 +288,31 @@ static void test_cutile_refines_until_five_have_converged(void **test)
     tsw_policy_free(state);
 }
 
+/* Every other sample of a config is 10 % longer. Config 5 is close behind the fifth best, 1. */
+static double swinging(uint32_t config)
+{
+    double mean = config == 5 ? 62.5e3 : truth[config];
+    return mean * (++tick % 2 == 0 ? 0.95 : 1.05);
+}
+
+/* The margin of n samples is 1.96 * 5 % / sqrt(n): 1 % at 96, and 2.4 %, as far as config 5 is from
+ * the fifth best, at 17. Others stay beyond their first margin, of 5. */
+static void test_cutile_refines_what_may_be_among_the_five_best(void **test)
+{
+    (void)test;
+    static const uint32_t best[] = {4, 10, 9, 8, 1}, others[] = {0, 2, 3, 7, 11};
+    log_t log;
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_CUTILE, .rounds = 96, .seed = 5};
+    tsw_policy_state_t *state = make(&policy, CONFIGS, 0);
+    run(state, swinging, &log);
+    for (size_t i = 0; i < 5; i++) {
+        assert_in_range(log.per_config[best[i]], 95, 105);
+        assert_int_equal(log.per_config[others[i]], 5);
+    }
+    assert_in_range(log.per_config[5], 15, 25);
+    tsw_policy_free(state);
+}
+
 static void test_kt7_takes_eight_launches_of_each(void **test)
 {
     (void)test;
@@ -298,6 +323,7 @@ static void test_kt7_takes_eight_launches_of_each(void **test)
     assert_int_equal(log.launches, 8 * CONFIGS);
     assert_int_equal(log.waves, 8 * CONFIGS);
     assert_int_equal(log.of_stage[TSW_STAGE_ROUND], 7 * CONFIGS);
+    assert_int_equal(log.last_round, 7 * CONFIGS - 1); /* those of the warm-up count apart */
     assert_true(tsw_policy_pick(state) >= 0);
     assert_int_equal(tsw_policy_fate(state, 3), TSW_FATE_MEASURED);
     tsw_policy_free(state);
@@ -310,10 +336,13 @@ static void test_do_bench_fills_its_time(void **test)
     tsw_policy_state_t *state = NULL;
     run_protocol(TSW_PROTOCOL_DO_BENCH, &state, &log);
     assert_true(log.flushed && !log.hot && !log.queued);
+    double warmups = 0.0;
     for (size_t c = 0; c < CONFIGS; c++) { /* 100 ms of each, by an estimate of 5 */
         double filled = (double)log.per_config[c] * truth[c];
         assert_true(filled > 70e6 && filled < 105e6);
+        warmups += 5.0 + 25e6 / truth[c];
     }
+    assert_true(fabs((double)log.of_stage[TSW_STAGE_WARMUP] / warmups - 1.0) < 0.1);
     int32_t pick = tsw_policy_pick(state);
     assert_true(pick == 4 || pick == 9 || pick == 10);
     tsw_policy_free(state);
@@ -386,6 +415,7 @@ int main(void)
         cmocka_unit_test(test_zero_times_end_every_protocol),
         cmocka_unit_test(test_dropped_configs_never_come_again),
         cmocka_unit_test(test_cutile_refines_until_five_have_converged),
+        cmocka_unit_test(test_cutile_refines_what_may_be_among_the_five_best),
         cmocka_unit_test(test_kt7_takes_eight_launches_of_each),
         cmocka_unit_test(test_do_bench_fills_its_time),
         cmocka_unit_test(test_fi10_has_one_interval_of_ten),
