@@ -232,6 +232,8 @@ tsw_status_t tsw_patch_add(const tsw_pack_t *pack, tsw_arch_t arch, const char *
             return not_block(last->place, err);
         const char *end = next_line(start);
         tsw_buf_append(out, text, (size_t)(end - text));
+        if (end[-1] != '\n') /* the text ends with the row */
+            tsw_buf_append_text(out, line_end(text));
         put_indent(out, (size_t)(last->place.column - 3));
         tsw_buf_printf(out, "- %s # %s%s", row, why, line_end(text));
         return finish(out, end, err);

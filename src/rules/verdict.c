@@ -71,12 +71,12 @@ static void ask_smaller_tiles(tsw_lint_ctx_t *c, const char *shape)
     if (knob < 0 || size <= 0)
         return;
     int64_t tile = smallest_of(c->pack, c->arch, (size_t)knob);
-    if (tile <= TILE_LEAST || size / tile >= TILES_WANTED)
+    int64_t tiles = (size + tile - 1) / tile;
+    if (tile <= TILE_LEAST || tiles >= TILES_WANTED)
         return;
-    tsw_lint_find(c, c->list->place,
-                  "the smallest %s, %lld, cuts %s into %lld tiles, fewer than %d",
-                  c->pack->knobs[knob].name, (long long)tile, shape,
-                  (long long)((size + tile - 1) / tile), TILES_WANTED);
+    tsw_lint_find(
+        c, c->list->place, "the smallest %s, %lld, cuts %s into %lld tiles, fewer than %d",
+        c->pack->knobs[knob].name, (long long)tile, shape, (long long)tiles, TILES_WANTED);
     tsw_lint_fix(c, "add %s %lld", c->pack->knobs[knob].name, (long long)(tile / 2));
     tsw_lint_row(c, (size_t)knob, tile / 2);
 }

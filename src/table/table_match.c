@@ -113,7 +113,7 @@ static tsw_status_t read_given(work_t *w)
             append_hint(&what, word, known, pack->knob_count);
             return fail(w, TSW_ERR_ARG, &what);
         }
-        memcpy(w->given[knob], at + name + 1, length - name - 1);
+        snprintf(w->given[knob], NAME_SIZE, "%.*s", (int)(length - name - 1), at + name + 1);
         at += length + (at[length] == ',');
     }
     return TSW_OK;
@@ -207,8 +207,8 @@ static bool parse_value(const char *text, int64_t *value_p)
     else {
         char *end = NULL;
         real = strtod(text, &end);
-        if (end == text || *end != '\0' || real < -1e15 || real > 1e15 ||
-            real != (double)(int64_t)real)
+        bool is_small = real >= -1e15 && real <= 1e15; /* and a number */
+        if (end == text || *end != '\0' || !is_small || real != (double)(int64_t)real)
             return false;
         *value_p = (int64_t)real;
     }

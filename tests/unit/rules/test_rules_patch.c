@@ -66,15 +66,29 @@ static void test_replace_keeps_the_baseline_of_the_list(void **state)
                   "configs:\n      - {occupancy: 4}\n      - {occupancy: 3}\n" HALF_LIST);
 }
 
-static void check_add(const char *lists, const char *wanted)
+static void check_add_to(const char *old, const char *new_text, const char *wanted)
 {
-    tsw_pack_t *pack = rules_pack_new(&rules_rows, DEFAULT_LIST, lists);
+    tsw_pack_t *pack = rules_pack_new(&rules_rows, old, new_text);
     tsw_buf_t out = TSW_BUF_INIT;
     assert_int_equal(tsw_patch_add(pack, 90, "{occupancy: 3}", "coverage", &out, NULL), TSW_OK);
     if (strstr(tsw_buf_text(&out), wanted) == NULL)
         fail_msg("%s", tsw_buf_text(&out));
     tsw_buf_fini(&out);
     tsw_pack_free(pack);
+}
+
+static void check_add(const char *lists, const char *wanted)
+{
+    check_add_to(DEFAULT_LIST, lists, wanted);
+}
+
+static void test_add_behind_the_last_line_of_the_text_begins_a_new_one(void **state)
+{
+    (void)state;
+    check_add_to("lists:\n" DEFAULT_LIST TSW_RULES_TAIL,
+                 TSW_RULES_TAIL "lists:\n  sm_90:\n    source: a\n    configs:\n"
+                                "      - {occupancy: [1, 2, 4, 8]}",
+                 "      - {occupancy: [1, 2, 4, 8]}\n      - {occupancy: 3} # coverage\n");
 }
 
 static void test_add_appends_to_the_list_of_the_arch(void **state)
@@ -170,6 +184,7 @@ int main(void)
         cmocka_unit_test(test_replace_when_the_arch_has_a_list_replaces_it_alone),
         cmocka_unit_test(test_replace_when_the_arch_has_none_adds_one),
         cmocka_unit_test(test_replace_keeps_the_baseline_of_the_list),
+        cmocka_unit_test(test_add_behind_the_last_line_of_the_text_begins_a_new_one),
         cmocka_unit_test(test_add_appends_to_the_list_of_the_arch),
         cmocka_unit_test(test_lists_that_are_not_blocks_are_refused),
         cmocka_unit_test(test_diff_is_what_patch_reads),

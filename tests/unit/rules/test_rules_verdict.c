@@ -136,9 +136,15 @@ static void test_coverage_when_small_shapes_have_few_tiles_asks_smaller_ones(voi
     assert_string_equal(missing.findings[0].row,
                         "{TILE_M: 32, TILE_N: 64, TILE_K: 64, occupancy: 2, num_ctas: 1}");
     tsw_lint_fini(&missing);
-    missing = coverage(pack, 90, "M=16 N=1024 K=64");
-    assert_int_equal(missing.count, 0);
+    missing = coverage(pack, 90, "M=512 N=960 K=64"); /* 15 tiles of 64 */
+    assert_int_equal(missing.count, 1);
     tsw_lint_fini(&missing);
+    static const char *const enough[] = {"M=16 N=1024 K=64", "M=512 N=961 K=64"};
+    for (size_t i = 0; i < 2; i++) {
+        missing = coverage(pack, 90, enough[i]);
+        assert_int_equal(missing.count, 0);
+        tsw_lint_fini(&missing);
+    }
     tsw_pack_free(pack);
 }
 

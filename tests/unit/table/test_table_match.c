@@ -61,6 +61,9 @@ static void test_names_values_and_constants_match(void **state)
     assert_int_equal(index_of[0], 1);
     assert_int_equal(index_of[1], UINT32_MAX);
     assert_int_equal(index_of[2], 0);
+    assert_int_equal(match(pack, "TILE_M=tile_n,TILE_N=tile_n,TILE_M=bx", index_of, &found),
+                     TSW_OK); /* the last word counts, whole */
+    assert_int_equal(index_of[2], 0);
     configs[1].values[2] = 4; /* now occupancy varies, and the file does not say it */
     tsw_config_set_key(pack, &configs[1]);
     found = 7;
