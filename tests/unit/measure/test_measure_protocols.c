@@ -185,6 +185,107 @@ static void test_race_of_a_microsecond_and_five_seconds(void **test)
     tsw_policy_free(state);
 }
 
+/* A race of `count` configs, to its end. */
+static tsw_policy_state_t *race(const tsw_policy_setup_t *more, const tsw_policy_t *policy,
+                                size_t count, double (*time)(uint32_t config), log_t *log)
+{
+    static const uint32_t live[CONFIGS] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
+    tsw_policy_setup_t setup = *more;
+    tsw_policy_state_t *state = NULL;
+    setup.policy = policy;
+    setup.live = live;
+    setup.count = count;
+    assert_int_equal(tsw_policy_new(&setup, &state, NULL), TSW_OK);
+    run(state, time, log);
+    return state;
+}
+
+static void test_race_knows_first_launches_and_the_floor(void **test)
+{
+    (void)test;
+    static const uint64_t first_ns[CONFIGS] = {90000, 61000,  400000, 1500000, 50000, 75000,
+                                               80000, 120000, 56000,  50000,   50000, 100000};
+    log_t log;
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_RACE, .rounds = 96, .seed = 5};
+    tsw_policy_setup_t more = {.first_ns = first_ns, .floor_ns = 50.07e3};
+    tsw_policy_state_t *state = race(&more, &policy, CONFIGS, NULL, &log);
+    assert_int_equal(log.per_config[2] + log.per_config[3], 0);
+    assert_int_equal(tsw_policy_fate(state, 3), TSW_FATE_HOPELESS);
+    assert_int_equal(tsw_policy_fate(state, 4), TSW_FATE_SUSPECT); /* twice below the floor */
+    tsw_policy_free(state);
+}
+
+/* Config 1 takes double in every third sample: less by the median, more by the mean and beyond. */
+static double seldom_slow(uint32_t config)
+{
+    return config == 0 ? 110e3 : ++tick % 3 == 0 ? 200e3 : 100e3;
+}
+
+static void test_race_goes_by_the_objective(void **test)
+{
+    (void)test;
+    static const struct {
+        tsw_objective_t objective;
+        int32_t pick;
+        size_t least, most; /* samples of who is picked */
+    } cases[] = {{TSW_OBJECTIVE_MEDIAN, 1, 4, 60},
+                 {TSW_OBJECTIVE_ENERGY, 1, 4, 60},
+                 {TSW_OBJECTIVE_MEAN, 0, 31, 60},
+                 {TSW_OBJECTIVE_P90, 0, 61, 70},
+                 {TSW_OBJECTIVE_P99, 0, 201, 210}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        log_t log;
+        tsw_policy_t policy = {.protocol = TSW_PROTOCOL_RACE,
+                               .rounds = 96,
+                               .seed = 5,
+                               .objective = cases[i].objective};
+        tsw_policy_state_t *state = race(&(tsw_policy_setup_t){0}, &policy, 2, seldom_slow, &log);
+        assert_int_equal(tsw_policy_pick(state), cases[i].pick);
+        assert_in_range(log.per_config[cases[i].pick], cases[i].least, cases[i].most);
+        tsw_policy_free(state);
+    }
+}
+
+static double nearly_equal(uint32_t config)
+{
+    return 100e3 + 10.0 * config;
+}
+
+static void test_race_has_no_more_rounds_than_the_job_says(void **test)
+{
+    (void)test;
+    for (uint32_t rounds = 4; rounds <= 8; rounds += 4) {
+        log_t log;
+        tsw_policy_t policy = {.protocol = TSW_PROTOCOL_RACE, .rounds = rounds, .seed = 5};
+        tsw_policy_state_t *state =
+            race(&(tsw_policy_setup_t){0}, &policy, CONFIGS, nearly_equal, &log);
+        assert_int_equal(tsw_policy_fate(state, 11), TSW_FATE_NOT_FINAL);
+        assert_int_equal(log.per_config[11], 2 + rounds); /* and the early ones */
+        tsw_policy_free(state);
+    }
+}
+
+static double long_baseline(uint32_t config)
+{
+    return config == 0 ? 300e6 : 100e6;
+}
+
+/* Three rounds of it take 0.9 s: more than a tenth of 8 s. */
+static void test_race_keeps_a_hopeless_baseline_for_a_tenth_of_the_budget(void **test)
+{
+    (void)test;
+    for (int i = 0; i < 3; i++) {
+        static const double budgets[] = {8.0, 10.0, 0.0}; /* 0: none */
+        log_t log;
+        tsw_policy_t policy = {
+            .protocol = TSW_PROTOCOL_RACE, .rounds = 96, .seed = 5, .cell_budget_s = budgets[i]};
+        tsw_policy_state_t *state = race(&(tsw_policy_setup_t){0}, &policy, 2, long_baseline, &log);
+        assert_int_equal(tsw_policy_fate(state, 0), TSW_FATE_HOPELESS);
+        assert_int_equal(log.per_config[0], i == 0 ? 1 : 4);
+        tsw_policy_free(state);
+    }
+}
+
 static double steady(uint32_t config)
 {
     return 1e9 + 1e6 * config;
@@ -411,6 +512,10 @@ int main(void)
         cmocka_unit_test(test_race_when_the_baseline_is_hopeless_then_the_final_has_it),
         cmocka_unit_test(test_race_numbers_its_waves_on_after_a_death),
         cmocka_unit_test(test_race_of_a_microsecond_and_five_seconds),
+        cmocka_unit_test(test_race_knows_first_launches_and_the_floor),
+        cmocka_unit_test(test_race_goes_by_the_objective),
+        cmocka_unit_test(test_race_has_no_more_rounds_than_the_job_says),
+        cmocka_unit_test(test_race_keeps_a_hopeless_baseline_for_a_tenth_of_the_budget),
         cmocka_unit_test(test_budget_ends_every_protocol_with_what_there_is),
         cmocka_unit_test(test_zero_times_end_every_protocol),
         cmocka_unit_test(test_dropped_configs_never_come_again),
