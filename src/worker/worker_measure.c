@@ -1,3 +1,4 @@
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "measure/calibrate.h"
@@ -105,7 +106,7 @@ static void tell_round(void *user, const tsw_round_t *round, const uint32_t *ind
     memcpy(&msg.samples, &samples, sizeof(msg.samples));
     tsw_put_msg_round(&worker->out, &msg);
     say(worker, TSW_CHILD_ROUND);
-    tsw_post_send_old(&worker->post);
+    tsw_post_send_old(&worker->post, tsw_clock_now_ns());
 }
 
 /* What it dies of while it works ahead would be taken for a fault of the cell in hand: so a second

@@ -28,8 +28,8 @@ void tsw_post_send(tsw_post_t *post)
     _exit(TSW_POST_EXIT_LOST);
 }
 
-void tsw_post_send_old(tsw_post_t *post)
+void tsw_post_send_old(tsw_post_t *post, uint64_t now_ns)
 {
-    if (post->frames.size > 0 && tsw_clock_now_ns() - post->since_ns >= most_wait_ns)
+    if (post->frames.size > 0 && now_ns - post->since_ns >= most_wait_ns)
         tsw_post_send(post);
 }

@@ -18,6 +18,6 @@ void tsw_post_put(tsw_post_t *post, uint32_t type, tsw_buf_t *body);
 /* All that waits. The process ends as above. */
 void tsw_post_send(tsw_post_t *post);
 /* The same when something has waited for 20 ms: the rank counts on signs of life. */
-void tsw_post_send_old(tsw_post_t *post);
+void tsw_post_send_old(tsw_post_t *post, uint64_t now_ns);
 
 #endif

@@ -70,7 +70,6 @@ static void test_frames_wait_until_they_are_sent_and_keep_their_order(void **sta
     fixture_t *f = *state;
     put(f, 5);
     put(f, 6);
-    tsw_post_send_old(&f->post);
     assert_int_equal(arrived(f), 0);
     tsw_post_send(&f->post);
     tsw_post_send(&f->post); /* nothing left */
@@ -82,15 +81,20 @@ static void test_frames_wait_until_they_are_sent_and_keep_their_order(void **sta
 static void test_what_has_waited_for_long_goes_with_all_behind_it(void **state)
 {
     fixture_t *f = *state;
-    tsw_post_send_old(&f->post); /* nothing there */
+    tsw_post_send_old(&f->post, tsw_clock_now_ns()); /* nothing there */
     put(f, 5);
-    f->post.since_ns = tsw_clock_now_ns() - 20000000;
+    const uint64_t since_ns = f->post.since_ns;
     put(f, 6);
-    tsw_post_send_old(&f->post);
+    assert_true(f->post.since_ns == since_ns);
+    tsw_post_send_old(&f->post, since_ns + 19999999);
+    assert_int_equal(arrived(f), 0);
+    tsw_post_send_old(&f->post, since_ns + 20000000);
     assert_int_equal(arrived(f), 5);
     assert_int_equal(arrived(f), 6);
+    f->post.since_ns = 0;
     put(f, 7); /* its wait is its own */
-    tsw_post_send_old(&f->post);
+    assert_true(f->post.since_ns >= since_ns);
+    tsw_post_send_old(&f->post, f->post.since_ns + 19999999);
     assert_int_equal(arrived(f), 0);
 }
 
