@@ -4,7 +4,6 @@
 #ifndef TSW_BASE_FILESET_H
 #define TSW_BASE_FILESET_H
 
-#include "base/buf.h"
 #include "base/err.h"
 #include "base/hash.h"
 

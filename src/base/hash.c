@@ -1,7 +1,5 @@
 #include "base/hash.h"
 
-#include "base/mem.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "build/nvrtc.h"
 #include "build/tileiras.h"
 

@@ -4,8 +4,6 @@
 
 #include "wire/wire.h"
 
-#include <string.h>
-
 #define MAGIC       0x43575354u /* "TSWC" */
 #define VERSION     2u
 #define HEADER_SIZE 24

@@ -3,7 +3,6 @@
  * The bytes may be anything: every offset is checked before it is used. */
 #include "build/build.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #define MACHINE_CUDA    190

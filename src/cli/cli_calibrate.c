@@ -1,8 +1,6 @@
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
-#include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
@@ -10,6 +8,7 @@
 #include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "pack/pack.h"
+#include "reduce/reduce.h"
 
 #include <math.h>
 #include <stdio.h>

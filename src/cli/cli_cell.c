@@ -1,6 +1,5 @@
 #include "cli/cli_cell.h"
 
-#include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli_args.h"
 #include "cli/cli_input.h"

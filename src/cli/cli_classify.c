@@ -1,13 +1,11 @@
 #include "base/mem.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
 #include "cli/cli_once.h"
 #include "space/kind.h"
 #include "rules/suggest.h"
-#include "rules/lint.h"
 #include "space/space.h"
 
 #include <stdio.h>

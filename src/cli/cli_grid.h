@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef enum { TSW_FORMAT_TEXT, TSW_FORMAT_CSV, TSW_FORMAT_JSON } tsw_format_t;
 

@@ -8,7 +8,6 @@
 #include "device/device.h"
 #include "store/store.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "base/mem.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "plan/plan.h"
 #include "rules/lint.h"

@@ -3,12 +3,10 @@
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"
-#include "cli/cli_exit.h"
 #include "cli/cli_input.h"
 #include "cli/cli_output.h"
 #include "rules/patch.h"
 #include "rules/widen.h"
-#include "space/space.h"
 
 #include <math.h>
 #include <stdio.h>

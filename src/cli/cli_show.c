@@ -1,4 +1,3 @@
-#include "base/text.h"
 #include "cli/cli_args.h"
 #include "cli/cli_choice.h"
 #include "cli/cli_commands.h"

@@ -9,7 +9,6 @@
 #include <jansson.h>
 #include <math.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- reading ---- */

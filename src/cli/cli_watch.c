@@ -1,5 +1,4 @@
 #include "base/clock.h"
-#include "base/mem.h"
 #include "cli/cli_args.h"
 #include "cli/cli_commands.h"
 #include "cli/cli_status.h"

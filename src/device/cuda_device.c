@@ -1,7 +1,6 @@
 #include "device/cuda_body.h"
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "base/mem.h"
 #include "device/device_bodies.h"
 #include "device/tool_host.h"

@@ -4,8 +4,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 static tsw_cuda_t *body(tsw_device_t *dev)
 {
     return (tsw_cuda_t *)dev;

@@ -1,8 +1,6 @@
 /* The lock of the SM clock. */
 #include "device/nvml_api.h"
 
-#include "base/mem.h"
-
 #include <stdlib.h>
 
 #define CLOCK_MAX 1024 /* supported ones */

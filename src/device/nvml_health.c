@@ -1,9 +1,6 @@
 /* Whether the GPU is sound, and whether it is ours alone. */
 #include "device/nvml_api.h"
 
-#include <string.h>
-#include <unistd.h>
-
 #define PROCESS_MAX 64
 #define EVENT_MAX   64 /* at one look */
 

@@ -1,5 +1,7 @@
 #include "device/sim_model.h"
 
+#include "device/device.h"
+
 #include <string.h>
 
 #define GIB (1ull << 30)

@@ -2,7 +2,8 @@
 #ifndef TSW_DEVICE_SIM_MODEL_H
 #define TSW_DEVICE_SIM_MODEL_H
 
-#include "device/device.h"
+#include "pack/arch.h"
+#include "pack/dtype.h"
 
 typedef struct {
     const char *name;  /* "h200" */

@@ -3,7 +3,10 @@
 #ifndef TSW_DEVICE_SIM_TIME_H
 #define TSW_DEVICE_SIM_TIME_H
 
+#include "base/hash.h"
+#include "device/device.h"
 #include "device/sim_model.h"
+#include "space/space.h"
 
 /* Blocks that fit on one multiprocessor at a time; 0: the launch is refused. */
 uint32_t tsw_sim_blocks_per_sm(const tsw_sim_model_t *sim, const tsw_kernel_model_t *model,

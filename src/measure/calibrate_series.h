@@ -4,7 +4,6 @@
 #define TSW_MEASURE_CALIBRATE_SERIES_H
 
 #include <stddef.h>
-#include <stdint.h>
 
 /* Median; sorts values. NaN of none. */
 double tsw_series_median(double *values, size_t count);

@@ -16,7 +16,6 @@
 #include "stats/stats.h"
 
 #include <math.h>
-#include <string.h>
 
 enum {
     WAVE_MAX = 100,    /* launches of one config behind one sync */

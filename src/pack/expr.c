@@ -7,7 +7,6 @@
 #include <lua.h>
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { MEMORY_LIMIT_BYTES = 1024 * 1024, INSTRUCTION_LIMIT = 100000, NAME_LIST_MAX = 64 };

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 enum { PRODUCT_MAX = 1000000 };

@@ -1,7 +1,7 @@
 /* The tables of keys: the one place where a key is named, typed, defaulted and explained. */
 #include "pack/arch.h"
 #include "pack/dtype.h"
-#include "pack/expr.h"
+#include "pack/job.h"
 #include "pack/pack.h"
 #include "pack/schema_type.h"
 

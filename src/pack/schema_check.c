@@ -3,7 +3,6 @@
 #include "pack/schema_type.h"
 #include "pack/view.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "pack/view.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "pack/schema_type.h"
 
 #include <string.h>

@@ -4,8 +4,6 @@
 #include "base/mem.h"
 #include "plan/plan_cost.h"
 
-#include <string.h>
-
 bool tsw_plan_is_searched(const tsw_plan_t *plan)
 {
     for (size_t i = 0; i < plan->cell_count; i++) {

@@ -1,7 +1,6 @@
 #include "plan/plan.h"
 
 #include "base/json.h"
-#include "plan/plan_cost.h"
 
 /* `"name": "` of what a formatter appends to a buffer, as a JSON string. */
 static void append_field(tsw_buf_t *out, const char *name, const tsw_buf_t *text)

@@ -5,7 +5,6 @@
 #include "record/inputs.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 void tsw_run_meta_fini(tsw_run_meta_t *meta)
 {

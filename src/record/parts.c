@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #define PARTS_MAX 1000000u

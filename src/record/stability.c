@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static const double control_limit = 0.003, drift_limit = 0.005;
 static const double trend_z = 3.29; /* 0.1 %, two-sided */

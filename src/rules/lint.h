@@ -3,8 +3,9 @@
 #ifndef TSW_RULES_LINT_H
 #define TSW_RULES_LINT_H
 
-#include "base/buf.h"
-#include "space/space.h"
+#include "pack/arch.h"
+#include "pack/pack.h"
+#include "pack/place.h"
 #include "table/table.h"
 
 /* Where docs/rules.md goes on: what the user was about to do. */

@@ -4,6 +4,7 @@
 
 #include "space/kind.h"
 #include "rules/lint.h"
+#include "space/space.h"
 
 typedef struct tsw_lint_rule tsw_lint_rule_t;
 

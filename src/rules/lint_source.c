@@ -1,8 +1,6 @@
 /* Rules over the text of the tunable source. */
 #include "lint_internal.h"
 
-#include "base/mem.h"
-
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

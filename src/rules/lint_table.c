@@ -1,8 +1,6 @@
 /* Rules over a release table. */
 #include "lint_internal.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 enum { CONFIGS_MAX = 8 };

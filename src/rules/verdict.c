@@ -1,7 +1,6 @@
 #include "rules/verdict.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "lint_internal.h"
 
 #include <string.h>

@@ -1,5 +1,6 @@
 #include "rules/widen.h"
 
+#include "rules/lint.h"
 #include "rules/patch.h"
 
 #include <stdio.h>

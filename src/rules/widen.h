@@ -2,7 +2,9 @@
 #ifndef TSW_RULES_WIDEN_H
 #define TSW_RULES_WIDEN_H
 
-#include "rules/lint.h"
+#include "base/err.h"
+#include "pack/arch.h"
+#include "pack/pack.h"
 
 /* The pack with the rows in it that its findings propose; no row brings a finding of its own.
  * text: its kernel.yaml in other words, NULL: as it is. arch: its list alone, 0: all.

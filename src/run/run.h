@@ -5,7 +5,6 @@
 #include "comm/comm.h"
 #include "plan/plan.h"
 #include "record/calibration.h"
-#include "record/dataset.h"
 #include "record/timer_check.h"
 
 #define TSW_RUN_NO_BUDGET (-1.0)

@@ -1,12 +1,11 @@
 /* Builds that this rank holds a lease for, and the artifacts that are here. */
-#include "base/linux.h"
-#include "base/log.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "run/run_state.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -1,6 +1,7 @@
 /* The lock of the GPU's clock. A process of its own holds it and gives it back when this one ends,
  * whichever way: so a rank that is killed leaves no GPU slow. */
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

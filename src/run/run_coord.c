@@ -1,9 +1,10 @@
 /* Rank 0: the coordinator, fed by messages of all ranks, also of this one. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* True when an earlier generation has made it, for all archs. */

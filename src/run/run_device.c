@@ -1,5 +1,7 @@
 /* Which device this rank has, and the first start of its measure worker. */
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "pack/place.h"
 #include "run/run_state.h"

@@ -1,6 +1,8 @@
 /* The end of a run: everything sealed, merged, counted. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* Dataset fills: rank 0 reads the numbers once, since workers know no HDF5; they travel with the
  * snapshot. */
+#include "base/mem.h"
 #include "run/run_state.h"
 
 /* dtypes: of the job's entry, for an argument that follows the cell's. */

@@ -1,12 +1,11 @@
 /* The output folder: may we have it, what is in it already, and our place in it. */
 #include "base/clock.h"
-#include "base/log.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include "tsw_version.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <unistd.h>
 
 tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err)

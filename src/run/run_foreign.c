@@ -1,7 +1,8 @@
 /* A file of another tuner in place of a recorded sweep: what it holds becomes the one cell of the
  * job. Rank 0 reads it; the others get the result as they get a sweep. */
+#include "base/file.h"
 #include "base/log.h"
-#include "base/text.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 #include "table/table_match.h"
 

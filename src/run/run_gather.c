@@ -2,7 +2,9 @@
  * has one piece under way, and rank 0 writes each as it comes, so memory stays bounded on both
  * sides. What a lost node costs is what it has sealed and not yet sent. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

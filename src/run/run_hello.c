@@ -1,6 +1,7 @@
 /* What the ranks tell each other before work, and whether they fit together. Every rank has all
  * hellos and comes to the same result. */
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

@@ -1,4 +1,5 @@
 /* The packs of a run, as they were: what later commands hold results against. */
+#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/run_state.h"

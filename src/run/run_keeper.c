@@ -1,6 +1,7 @@
 /* One build being made: what the cache has, then a keeper process for the rest. */
-#include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <signal.h>

@@ -1,7 +1,6 @@
 /* The event loop of a rank: messages in and out, and when it is over. Every rank talks to rank 0
  * alone. BYE is the last message each way, so nothing is under way when the loop ends. */
 #include "base/clock.h"
-#include "base/log.h"
 #include "run/run_state.h"
 
 /* So many ranks may write to rank 0 that there is always one more message: signals, its own worker

@@ -1,8 +1,6 @@
 /* Replay: a recorded sweep instead of compilers and clocks. */
+#include "base/mem.h"
 #include "run/run_state.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* What was recorded of the cell; of a generation's cell also where all configs were measured. */
 static const tsw_cell_result_t *recorded_cell(const tsw_run_t *run, const tsw_cell_t *cell)

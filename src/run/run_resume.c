@@ -2,7 +2,9 @@
  * since. Results are kept as long as all that made them is the same. When a difference is accepted,
  * the folder gets a new edition: what still holds is sealed once more under the new inputs, what
  * does not stays in the older segments, which no reader mixes in. */
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "record/inputs.h"
 #include "run/run_state.h"
 

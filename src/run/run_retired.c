@@ -1,6 +1,8 @@
 /* GPUs that are not used any more, and why: known to rank 0, kept in the run folder. */
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

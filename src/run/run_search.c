@@ -1,6 +1,7 @@
 /* The generations of a search: a barrier between them, so that each is a function of the sealed
  * results of those before, for any number of ranks and after any stop. */
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 bool tsw_run_searches(const tsw_run_t *run)

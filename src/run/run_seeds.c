@@ -1,5 +1,7 @@
 /* What older sweeps suggest to a search: read once by rank 0, into the snapshot and the run folder,
  * so that a resume needs no old file. */
+#include "base/file.h"
+#include "base/mem.h"
 #include "reduce/reduce.h"
 #include "run/run_state.h"
 

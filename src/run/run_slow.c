@@ -3,8 +3,6 @@
 #include "base/log.h"
 #include "run/run_state.h"
 
-#include <string.h>
-
 #define SLOW_CELL_NS 300e9 /* of all configs of one pack, shape and arch, one after another */
 #define NAMED        3     /* of its slowest builds */
 

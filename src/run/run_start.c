@@ -1,10 +1,10 @@
 /* From a snapshot to a plan, its toolchain and its cache: the same on every rank. */
+#include "base/file.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* Rank 0's fileset to all, then into a job. */
 tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err)

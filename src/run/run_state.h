@@ -15,8 +15,6 @@
 #include "store/store.h"
 #include "store/transfer.h"
 #include "wire/rank_msg.h"
-#include "base/file.h"
-#include "base/mem.h"
 
 #define TSW_RUN_HELD_MAX 2 /* cells of a lane: in hand and ahead */
 

@@ -1,7 +1,9 @@
 /* status.json: how far the run is, for people and for `tilesweep watch`; docs/file-format.md. */
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
 /* What is done, counted by arch and by rank: for status.json. */
+#include "base/mem.h"
 #include "run/run_state.h"
 
 tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell)

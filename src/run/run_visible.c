@@ -1,6 +1,8 @@
 /* A folder that nodes share may show to one what another has written only after a while, and one
  * that they do not share never does. So rank 0 asks how much there should be, before it reads. */
 #include "base/clock.h"
+#include "base/file.h"
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <stdio.h>

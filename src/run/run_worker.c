@@ -1,3 +1,4 @@
+#include "base/file.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "run/run_state.h"

@@ -4,7 +4,6 @@
 #include "base/mem.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static int compare_values(const void *a, const void *b)
 {

@@ -1,6 +1,5 @@
 /* What is known from elsewhere, and what is not known yet. */
 #include "base/mem.h"
-#include "base/text.h"
 #include "search/search_state.h"
 
 #include <math.h>

@@ -2,8 +2,9 @@
 #ifndef TSW_SEARCH_SEARCH_STATE_H
 #define TSW_SEARCH_SEARCH_STATE_H
 
+#include "plan/plan.h"
+#include "record/record.h"
 #include "search/search.h"
-#include "search/search_run.h"
 
 /* The space of a variant on an arch; its points are the configs of the variant. */
 typedef struct {

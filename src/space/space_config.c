@@ -1,4 +1,3 @@
-#include "base/mem.h"
 #include "base/text.h"
 #include "space/space.h"
 

@@ -1,7 +1,4 @@
-#include "base/mem.h"
 #include "space/space.h"
-
-#include <string.h>
 
 static int64_t smallest_value(const tsw_space_t *space, size_t knob)
 {

@@ -4,9 +4,6 @@
 #include "base/text.h"
 #include "store/store.h"
 
-#include <stdio.h>
-#include <string.h>
-
 /* How often a folder is listed again because a segment was merged meanwhile: a rank does that once
  * in half an hour. */
 #define LIST_TRIES 5

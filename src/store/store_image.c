@@ -1,3 +1,4 @@
+#include "store/store_h5.h"
 #include "store/store_tables.h"
 
 #include "store/store_seal.h"

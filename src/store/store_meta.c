@@ -1,4 +1,5 @@
 /* The group /meta: what is true for all records of a file. */
+#include "store/store_h5.h"
 #include "store/store_tables.h"
 
 #include "base/mem.h"

@@ -1,4 +1,5 @@
 /* Samples: a struct in memory, a dataset per member in the file. */
+#include "store/store_h5.h"
 #include "store/store_tables.h"
 
 #include "base/mem.h"

@@ -1,7 +1,6 @@
 #include "store/store_seal.h"
 
 #include "base/hash.h"
-#include "base/text.h"
 #include "store/store.h"
 
 #include <stdio.h>

@@ -3,8 +3,10 @@
 #ifndef TSW_STORE_STORE_SEAL_H
 #define TSW_STORE_STORE_SEAL_H
 
-#include "base/buf.h"
 #include "base/err.h"
+
+#include <stddef.h>
+#include <stdint.h>
 
 #define TSW_SEAL_SIZE 512 /* the smallest user block of HDF5 */
 

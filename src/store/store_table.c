@@ -1,6 +1,7 @@
 #include "store/store_table.h"
 
 #include "base/mem.h"
+#include "store/store_h5.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "base/hash.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 
 #define TSW_TABLE_SCHEMA 3

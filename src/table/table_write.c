@@ -5,8 +5,6 @@
 
 #include <jansson.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 /* Twelve digits are more than any measurement has, and few enough that reading a table and writing
  * it again gives the same bytes. */

@@ -2,8 +2,6 @@
 
 #include "base/mem.h"
 
-#include <string.h>
-
 tsw_status_t tsw_msg_done(const tsw_reader_t *in, const char *what, tsw_err_t *err)
 {
     tsw_status_t status = tsw_reader_check(in, what, err);

@@ -1,6 +1,4 @@
 #include "base/linux.h"
-#include "base/log.h"
-#include "base/mem.h"
 #include "build/build.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"

@@ -1,6 +1,5 @@
 /* Holds the lock of a GPU's clock and gives it back when its rank has ended, whichever way: the
  * channel to it ends then. The rank itself may be killed. */
-#include "base/mem.h"
 #include "device/device.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"

@@ -2,7 +2,6 @@
 #include "fake_compiler.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define HEADER_SIZE    64
 #define SECTION_SIZE   64

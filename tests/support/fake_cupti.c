@@ -2,7 +2,6 @@
  * flush, what TSW_FAKE_CUPTI says: words "NS" are kernels that took so long, one after the other,
  * "memset" is something else. "refuse" in front makes enabling fail. */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

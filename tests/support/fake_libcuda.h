@@ -18,8 +18,6 @@
 #ifndef TSW_TESTS_FAKE_LIBCUDA_H
 #define TSW_TESTS_FAKE_LIBCUDA_H
 
-#include <stdint.h>
-
 /* Back to the start: no failure planned, nothing lost, counters zero. */
 void fake_cuda_reset(void);
 /* The n-th call from now of a function (1: the next) returns result. */

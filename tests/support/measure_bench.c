@@ -2,8 +2,6 @@
 
 #include "pack_text.h"
 
-#include "base/mem.h"
-
 #include <stdio.h>
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "plan_builder.h"
 
-#include "base/err.h"
 #include "base/mem.h"
 
 #include <stdio.h>

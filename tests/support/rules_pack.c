@@ -1,3 +1,4 @@
+#include "base/buf.h"
 #include "rules_pack.h"
 
 #include "base/mem.h"

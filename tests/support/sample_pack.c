@@ -1,9 +1,9 @@
+#include "base/buf.h"
 #include "sample_pack.h"
 
 #include "base/mem.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static const char head[] =
     "name: mini\n"

@@ -2,7 +2,7 @@
 #ifndef TSW_TESTS_SAMPLE_PACK_H
 #define TSW_TESTS_SAMPLE_PACK_H
 
-#include "pack/job.h"
+#include "pack/pack.h"
 
 /* A matmul with a static dim and a flag:
  *   dims M N D (D static), flag causal (no, yes), dtypes f16 and e4m3, tiles TILE_M (M), TILE_N

@@ -7,7 +7,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <string.h>
 #include <cmocka.h>
 
 static tsw_build_request_t make(const plan_maker_t *maker, size_t build)

@@ -1,7 +1,5 @@
 #include "cli/cli_usage.h"
 
-#include "base/mem.h"
-
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,6 @@
 #include "base/mem.h"
 #include "device/cuda_api.h"
 #include "device/device.h"
-#include "device/tool_host.h"
 #include "fake_libcuda.h"
 
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include <cmocka.h>
 
 #include "device/tool_host.h"
-#include "device/tool_values.h"
 
 #include <math.h>
 #include <string.h>

@@ -10,7 +10,6 @@
 #include "measure/policy.h"
 
 #include <math.h>
-#include <string.h>
 
 enum { CONFIGS = 12, SLOTS = 128 };
 

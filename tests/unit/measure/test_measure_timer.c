@@ -10,7 +10,6 @@
 #include "record/timer_check.h"
 
 #include <math.h>
-#include <string.h>
 
 static const char *const args =
     "  - {name: A, role: in, type: cell, size: M * N, row: N, fill: {normal: [0, 1]}}\n"

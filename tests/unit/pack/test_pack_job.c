@@ -1,6 +1,5 @@
 #include "pack/job.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "pack_text.h"

@@ -6,7 +6,6 @@
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "base/rng.h"
 #include "plan/plan.h"
 #include "sample_job.h"

@@ -3,9 +3,7 @@
 #include "wire/wire.h"
 
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,5 +1,4 @@
 /* Children that behave and children that do not. The helper is tests/support/proc_helper.c. */
-#include "base/linux.h"
 #include "base/mem.h"
 #include "proc/proc.h"
 

@@ -1,10 +1,9 @@
 /* What identifies a launch, what a replay finds in a recorded sweep, which builds are slow. */
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 #include <cmocka.h>
 

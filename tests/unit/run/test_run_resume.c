@@ -1,4 +1,5 @@
 /* What a resume takes over from earlier attempts, and what it calls a difference. */
+#include "base/mem.h"
 #include "run/run_state.h"
 
 #include "plan_builder.h"

@@ -3,11 +3,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include <cmocka.h>
 
-#include "base/mem.h"
 #include "plan_builder.h"
 #include "sched_sim.h"
 

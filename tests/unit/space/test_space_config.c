@@ -1,4 +1,3 @@
-#include "base/mem.h"
 #include "sample_pack.h"
 #include "space/space.h"
 

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/rng.h"
 #include "dataset_maker.h"
+#include "store/store_h5.h"
 #include "store/store_seal.h"
 #include "store/store_tables.h"
 #include "temp_dir.h"

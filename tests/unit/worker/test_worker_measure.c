@@ -2,7 +2,6 @@
  * said is looked at. Its device takes a while, so that there is time to do something ahead. */
 #include "worker/worker.h"
 
-#include "base/mem.h"
 #include "fake_libcuda.h"
 #include "pack/dtype.h"
 #include "pack_text.h"

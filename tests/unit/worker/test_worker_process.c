@@ -1,6 +1,5 @@
 /* tilesweep-worker as its rank sees it: frames in, frames out, and how it ends. The toolchain is
  * the fake one, the device simulated. */
-#include "base/mem.h"
 #include "base/file.h"
 #include "build/build.h"
 #include "proc/proc.h"
@@ -9,7 +8,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
