@@ -8,6 +8,7 @@
 #include "cli/cli_roof.h"
 #include "cli/cli_signals.h"
 #include "pack/arch.h"
+#include "rules/lint.h"
 #include "stats/stats.h"
 
 #include <stdio.h>
@@ -46,6 +47,8 @@ static void print_verdict(const tsw_record_t *record, bool simulated)
     const tsw_verify_facts_t *verify = &record->verify;
     printf("  outcome    %s%s%s\n", tsw_outcome_name(record->outcome),
            record->detail[0] != '\0' ? ": " : "", record->detail);
+    if (record->outcome == TSW_OUTCOME_WRONG_RESULT || record->outcome == TSW_OUTCOME_NAN_RESULT)
+        printf("  see        %s\n", tsw_entry_anchor(TSW_ENTRY_CORRUPT_RESULT));
     if (verify->elements > 0 && simulated)
         printf("  verified   nothing: a simulated device computes no results\n");
     else if (verify->elements > 0)

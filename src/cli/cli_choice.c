@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "cli/cli_effort.h"
+#include "cli/cli_failures.h"
 #include "cli/cli_grid.h"
 #include "cli/cli_input.h"
 #include "cli/cli_roof.h"
@@ -17,7 +19,6 @@
 
 #define ROWS_MAX     400 /* on a terminal; a table has them all */
 #define UNSTABLE_MAX 8
-#define TUNING_MAX_S 25.0 /* of one shape, with what was chosen */
 
 tsw_status_t tsw_cli_reduce_with_roofs(const tsw_dataset_t *dataset, size_t max_configs,
                                        tsw_reduction_t **reduction_p, tsw_err_t *err)
@@ -273,39 +274,6 @@ static void print_unstable(const tsw_group_t *group, tsw_buf_t *out)
         tsw_buf_printf(out, "  unstable: %zu more\n", count - UNSTABLE_MAX);
 }
 
-/* What it took to build and time the chosen configs in one cell, from nothing, on one core and one
- * device; 0: not known, as builds came from a cache. */
-static double tuning_s(const tsw_group_t *group, const tsw_cell_summary_t *cell)
-{
-    double ns = 0;
-    for (size_t s = 0; s < group->selected_count; s++) {
-        for (size_t i = 0; i < cell->config_count; i++) {
-            const tsw_record_t *record = cell->configs[i].record;
-            if (strcmp(cell->configs[i].config, group->selected[s]) != 0)
-                continue;
-            if (record->build.compile_cpu_ns == 0)
-                return 0;
-            ns += (double)record->build.compile_cpu_ns;
-            for (size_t k = 0; k < record->sample_count; k++)
-                ns += (double)record->samples[k].interval_ns;
-        }
-    }
-    return ns / 1e9;
-}
-
-static void print_slow(const tsw_group_t *group, tsw_buf_t *out)
-{
-    double worst = 0;
-    char time[32];
-    for (size_t i = 0; i < group->cell_count; i++)
-        worst = fmax(worst, tuning_s(group, group->cells[i]));
-    if (worst > TUNING_MAX_S)
-        tsw_buf_printf(out,
-                       "  slow to tune: these alone took %s for one shape, more than %.0f s: %s\n",
-                       tsw_text_format_seconds(worst, time), TUNING_MAX_S,
-                       tsw_entry_anchor(TSW_ENTRY_SLOW_TUNING));
-}
-
 static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t *group,
                                 const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
@@ -335,7 +303,8 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
     for (size_t i = 0; i < group->selected_count; i++)
         tsw_buf_printf(out, "  %2zu  %s%s\n", i, group->selected[i], i == 0 ? "  (baseline)" : "");
     print_unstable(group, out);
-    print_slow(group, out);
+    tsw_cli_failures_of_group(group, out);
+    tsw_cli_effort_print(dataset, group, out);
     return print_rows(group, out, err);
 }
 
@@ -348,22 +317,9 @@ bool tsw_cli_is_unusable(const tsw_cell_summary_t *cell)
 static void print_unusable(const tsw_cell_summary_t *cell, tsw_buf_t *out)
 {
     char arch[16];
-    size_t counts[TSW_OUTCOME_COUNT] = {0};
-    const char *details[TSW_OUTCOME_COUNT] = {NULL};
-    for (size_t i = 0; i < cell->config_count; i++) {
-        const tsw_outcome_t outcome = cell->configs[i].outcome;
-        if (counts[outcome]++ == 0)
-            details[outcome] = cell->configs[i].detail;
-    }
     tsw_buf_printf(out, "\n%s on %s, %s %s: nothing usable\n", cell->cell->pack,
                    tsw_arch_format(cell->cell->arch, arch), cell->cell->variant, cell->cell->shape);
-    for (int o = 0; o < TSW_OUTCOME_COUNT; o++)
-        if (counts[o] > 0)
-            tsw_buf_printf(out, "  %zu x %s%s%s\n", counts[o], tsw_outcome_name((tsw_outcome_t)o),
-                           details[o] != NULL && details[o][0] != '\0' ? ", first: " : "",
-                           details[o] != NULL ? details[o] : "");
-    if (counts[TSW_OUTCOME_WRONG_RESULT] + counts[TSW_OUTCOME_NAN_RESULT] > 0)
-        tsw_buf_printf(out, "  what it often is: %s\n", tsw_entry_anchor(TSW_ENTRY_CORRUPT_RESULT));
+    tsw_cli_failures_of_cell(cell, out);
 }
 
 tsw_status_t tsw_cli_choice_print(const tsw_dataset_t *dataset, const tsw_reduction_t *reduction,

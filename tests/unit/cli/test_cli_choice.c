@@ -120,6 +120,71 @@ static void test_print_when_nothing_usable_then_names_why(void **state)
     fixture_free(&f);
 }
 
+/* One that fails beside others that work is told too, with where to go on. */
+static void test_print_when_some_fail_then_names_them(void **state)
+{
+    (void)state;
+    fixture_t f = {.dataset = sample_dataset_new()};
+    tsw_cell_result_t *cell = sample_dataset_cell(&f.dataset, "demo", "dtype=f16", "M=8", 90);
+    sample_dataset_timed(cell, "T=1", 2000000);
+    tsw_record_t *record = sample_dataset_record(cell, "T=2", TSW_OUTCOME_WRONG_RESULT);
+    strcpy(record->detail, "right at the first launch, wrong at the last");
+    sample_dataset_record(cell, "T=4", TSW_OUTCOME_COMPILE_TIMEOUT);
+    sample_dataset_record(cell, "T=8", TSW_OUTCOME_COMPILE_TIMEOUT);
+    sample_dataset_record(cell, "T=16", TSW_OUTCOME_INTERRUPTED);
+    tsw_dataset_canonicalise(&f.dataset);
+    reduce(&f);
+    tsw_buf_t out = TSW_BUF_INIT;
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                     TSW_OK);
+    assert_has(tsw_buf_text(&out), "  not usable: 1 x wrong_result, first: T=2 at M=8: right at "
+                                   "the first launch, wrong at the last\n");
+    assert_has(tsw_buf_text(&out), "  not usable: 2 x compile_timeout, first: T=4 at M=8\n");
+    assert_has(tsw_buf_text(&out), "what it often is: docs/rules.md#results-are-corrupt");
+    assert_has(tsw_buf_text(&out), "what takes so long: docs/rules.md#tuning-is-slow");
+    assert_null(strstr(tsw_buf_text(&out), "interrupted"));
+    tsw_buf_fini(&out);
+    fixture_free(&f);
+}
+
+static void print_with_builds(const char *purpose, uint64_t compile_ns, tsw_buf_t *out)
+{
+    fixture_t f = fixture_new();
+    for (size_t c = 0; c < f.dataset.cell_count; c++) {
+        tsw_cell_result_t *cell = &f.dataset.cells[c];
+        for (size_t i = 0; i < cell->record_count; i++)
+            cell->records[i].build.compile_cpu_ns = compile_ns;
+    }
+    tsw_free(f.dataset.meta.purpose);
+    f.dataset.meta.purpose = tsw_strdup(purpose);
+    assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, out, NULL), TSW_OK);
+    fixture_free(&f);
+}
+
+/* What tuning takes, with the chosen configs and with all; more than five minutes is a defect. */
+static void test_print_tells_what_tuning_takes(void **state)
+{
+    (void)state;
+    static const char slow[] =
+        "slow to tune: all of them took 7 min for one shape, more than 300 s: "
+        "docs/rules.md#tuning-is-slow";
+    tsw_buf_t out = TSW_BUF_INIT;
+    print_with_builds("release", 1000000000, &out);
+    assert_has(tsw_buf_text(&out), "tuning a shape takes at most 2.03 s with these, 2.03 s with "
+                                   "all; builds on one core\n");
+    assert_null(strstr(tsw_buf_text(&out), "slow to tune"));
+    tsw_buf_clear(&out);
+    print_with_builds("release", 200000000000, &out);
+    assert_has(tsw_buf_text(&out), slow);
+    tsw_buf_clear(&out);
+    print_with_builds("research", 200000000000, &out);
+    assert_null(strstr(tsw_buf_text(&out), slow));
+    tsw_buf_clear(&out);
+    print_with_builds("release", 0, &out); /* from a cache: not known */
+    assert_null(strstr(tsw_buf_text(&out), "tuning a shape takes"));
+    tsw_buf_fini(&out);
+}
+
 /* Only where all builds are known: those from a cache took nothing. */
 static void test_print_when_chosen_configs_are_slow_to_tune_then_says_so(void **state)
 {
@@ -241,6 +306,8 @@ int main(void)
         cmocka_unit_test(test_print_when_simulated_then_says_so_everywhere),
         cmocka_unit_test(test_print_and_tables_when_all_are_estimates_then_no_interval),
         cmocka_unit_test(test_print_when_nothing_usable_then_names_why),
+        cmocka_unit_test(test_print_when_some_fail_then_names_them),
+        cmocka_unit_test(test_print_tells_what_tuning_takes),
         cmocka_unit_test(test_print_when_chosen_configs_are_slow_to_tune_then_says_so),
         cmocka_unit_test(test_tables_when_made_then_one_per_arch_and_consistent),
         cmocka_unit_test(test_tables_when_not_for_release_then_refused),

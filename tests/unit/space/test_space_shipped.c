@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -90,11 +91,33 @@ static void test_quantised_output_needs_fp8(void **state)
     tsw_pack_free(pack);
 }
 
+/* Rope's backward pass uses one buffer and is not searched: of the in-place kernels only the
+ * forward pass is a pack. */
+static void test_backward_pass_in_place_is_no_pack(void **state)
+{
+    (void)state;
+    tsw_names_t names = {0};
+    size_t in_place = 0;
+    assert_int_equal(tsw_dir_list(TSW_SOURCE_DIR "/kernels", &names, NULL), TSW_OK);
+    for (size_t i = 0; i < names.count; i++) {
+        tsw_pack_t *pack = read_pack(names.names[i]);
+        if (pack->template_id == TSW_TEMPLATE_T2_IN_PLACE) {
+            in_place++;
+            assert_null(strstr(pack->name, "bwd"));
+            assert_null(strstr(pack->name, "backward"));
+        }
+        tsw_pack_free(pack);
+    }
+    assert_int_equal(in_place, 1);
+    tsw_names_fini(&names);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shipped_pack_has_a_space_on_every_arch),
         cmocka_unit_test(test_quantised_output_needs_fp8),
+        cmocka_unit_test(test_backward_pass_in_place_is_no_pack),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
