@@ -11,7 +11,16 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define ERROR_FD 3 /* where the child tells that it could not exec */
+#define ERROR_FD    3 /* where the child tells that it could not exec */
+#define NAP_NS      1000000u
+#define NAP_LAST_NS 20000000u
+
+static void limit_files(uint64_t bytes)
+{
+    const struct rlimit wanted = {bytes, bytes};
+    setrlimit(RLIMIT_FSIZE, &wanted);
+}
+
 /* The child until exec; never returns. */
 static _Noreturn void become(const tsw_process_t *process, long parent, int error_fd)
 {
@@ -23,6 +32,10 @@ static _Noreturn void become(const tsw_process_t *process, long parent, int erro
     if (!ok || !tsw_child_begin(parent, SIGKILL, ERROR_FD + 1))
         _exit(127);
     signal(SIGXCPU, SIG_DFL);
+    if (process->wall_limit_s > 0)
+        setpgid(0, 0);
+    if (process->output_limit > 0)
+        limit_files(process->output_limit);
     tsw_process_limit((uint64_t)(process->cpu_limit_s + 0.999));
     if (process->dir == NULL || chdir(process->dir) == 0)
         execve(process->path, process->argv, process->env);
@@ -50,6 +63,31 @@ static bool wait_for(pid_t pid, int *state_p)
     return got == pid;
 }
 
+/* Whether it has ended, or cannot be waited for, before the time is over. It is not reaped here. */
+static bool ends_within(pid_t pid, double limit_s)
+{
+    const uint64_t end_ns = tsw_clock_now_ns() + (uint64_t)(limit_s * 1e9);
+    uint64_t nap_ns = NAP_NS;
+    for (;;) {
+        siginfo_t info = {.si_pid = 0};
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 && errno != EINTR)
+            return true;
+        if (info.si_pid == pid)
+            return true;
+        if (tsw_clock_now_ns() >= end_ns)
+            return false;
+        tsw_clock_sleep(nap_ns);
+        nap_ns = nap_ns < NAP_LAST_NS / 2 ? 2 * nap_ns : NAP_LAST_NS;
+    }
+}
+
+/* Its group may not be there yet. */
+static void kill_all(pid_t pid)
+{
+    kill(-pid, SIGKILL);
+    kill(pid, SIGKILL);
+}
+
 /* The errno of a failed exec, or 0: the pipe closed because the exec worked. */
 static int exec_error(int fd)
 {
@@ -66,14 +104,20 @@ static tsw_status_t watch(const tsw_process_t *process, pid_t pid, int error_fd,
 {
     uint64_t start_ns = tsw_clock_now_ns();
     uint64_t start_cpu_ns = children_cpu_ns();
-    int reason = exec_error(error_fd);
+    bool late = process->wall_limit_s > 0 && !ends_within(pid, process->wall_limit_s);
     int state = 0;
+    if (late)
+        kill_all(pid);
+    int reason = exec_error(error_fd);
     if (!wait_for(pid, &state))
         return tsw_err_set_vendor(err, TSW_ERR_IO, errno, "cannot wait for %s: %s", process->path,
                                   strerror(errno));
     if (reason != 0)
         return tsw_err_set_vendor(err, TSW_ERR_ENV, reason, "cannot start %s: %s", process->path,
                                   strerror(reason));
+    if (late)
+        return tsw_err_set(err, TSW_ERR_TIMEOUT, "%s has not ended after %g s", process->path,
+                           process->wall_limit_s);
     *end_p = (tsw_process_end_t){
         .exited = WIFEXITED(state),
         .exit_code = WIFEXITED(state) ? WEXITSTATUS(state) : 0,

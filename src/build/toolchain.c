@@ -16,6 +16,10 @@
 #define DEPS_ROOT "/.deps/toolchain/nvidia/cu13"
 #define DEPS_UP   3 /* the program's folder and two above it: build/bin, build, the checkout */
 
+/* Of `tileiras --version`: a file system may be slow to load it; a wrapper of it may never end. */
+#define VERSION_WALL_S    60
+#define VERSION_BYTES_MAX 65536
+
 void tsw_toolchain_fini(tsw_toolchain_t *toolchain)
 {
     tsw_free(toolchain->root);
@@ -85,7 +89,12 @@ static tsw_status_t program_version(const char *path, char *out, size_t size, ts
     char option[] = "--version";
     char *argv[] = {argv_path, option, NULL};
     char *env[] = {NULL};
-    tsw_process_t process = {.path = path, .argv = argv, .env = env, .output_fd = fileno(file)};
+    tsw_process_t process = {.path = path,
+                             .argv = argv,
+                             .env = env,
+                             .output_fd = fileno(file),
+                             .wall_limit_s = VERSION_WALL_S,
+                             .output_limit = VERSION_BYTES_MAX};
     tsw_process_end_t end = {0};
     char text[1024] = "";
     tsw_status_t status = argv_path != NULL ? TSW_OK : tsw_err_nomem(err);
