@@ -12,6 +12,10 @@
 #include <unistd.h>
 
 #define LOG_NAME "tileiras.log"
+/* A compiler run wild may print all day, or until the disk that others build on is full. */
+#define FILE_BYTES_MAX ((uint64_t)1 << 30)
+#define LOG_BYTES_MAX  ((size_t)1 << 20)
+
 /* A failure after so much of the CPU time allowed counts as ptxas' death at the limit: the kernel
  * counts for the limit in ticks, so that rusage may show 12 % less (tried, on a virtual machine).
  */
@@ -80,6 +84,7 @@ static tsw_status_t start(const tsw_toolchain_t *toolchain, const char *work_dir
         .dir = work_dir,
         .output_fd = fd,
         .cpu_limit_s = cpu_limit_s,
+        .output_limit = FILE_BYTES_MAX,
     };
     tsw_status_t status =
         input != NULL ? tsw_process_run(&process, end_p, err) : tsw_err_nomem(err);
@@ -175,7 +180,7 @@ tsw_status_t tsw_tileiras_run(const tsw_toolchain_t *toolchain, const char *work
     if (status == TSW_OK && is_doubtful(&end, cpu_limit_s))
         status = start(toolchain, work_dir, ir_name, cpu_limit_s, &texts, &end, err);
     if (status == TSW_OK)
-        status = tsw_file_read(texts.log_path, &said, err);
+        status = tsw_file_read_start(texts.log_path, LOG_BYTES_MAX, &said, err);
     if (status == TSW_OK)
         status = judge(&end, work_dir, cpu_limit_s, tsw_buf_text(&said), &artifact, err);
     if (status == TSW_OK && artifact.outcome == TSW_OUTCOME_OK &&

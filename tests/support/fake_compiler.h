@@ -25,6 +25,7 @@
  *   spin            tileiras never ends
  *   ptxas_spin      tileiras starts a ptxas that never ends
  *   fail            tileiras exits with 5
+ *   chatty          fails after 2.6 MB of text
  *   fail_once       the same, but not again in the same folder
  *   crash           tileiras dies of SIGSEGV
  *   killed          tileiras dies of SIGKILL

@@ -60,6 +60,11 @@ static int compile(const char *in_path, const char *out_path, unsigned arch)
         fake_spin();
     if (fake_unit_does(&unit, "ptxas_spin", arch))
         return run_ptxas("--spin");
+    if (fake_unit_does(&unit, "chatty", arch)) {
+        for (int i = 0; i < 200000; i++)
+            fprintf(stderr, "note: again\n");
+        return fail("said enough");
+    }
     if (fake_unit_does(&unit, "fail", arch))
         return fail("failed to compile Tile IR program");
     if (fake_unit_does(&unit, "fail_once", arch)) {

@@ -215,6 +215,17 @@ static void test_log_is_there_on_success_and_failure(void **state)
     tsw_build_result_fini(&result);
 }
 
+static void test_log_of_a_compiler_run_wild_is_cut_short(void **state)
+{
+    (void)state;
+    tsw_build_result_t result = build(TSW_LANGUAGE_TILE, "// FAKE: chatty on sm_80");
+    assert_int_equal(result.artifacts[0].outcome, TSW_OUTCOME_OK);
+    assert_int_equal(result.artifacts[1].outcome, TSW_OUTCOME_COMPILE_FAILED);
+    assert_string_equal(result.artifacts[1].detail, "tileiras: exit 5: note: again");
+    assert_in_range(result.log.size, 1 << 20, (1 << 20) + 4096);
+    tsw_build_result_fini(&result);
+}
+
 /* As tileiras does when its ptxas is killed for want of memory. */
 static void test_what_fails_once_is_tried_again(void **state)
 {
@@ -330,6 +341,7 @@ int main(void)
         TEMP_TEST(test_trouble_in_tileiras_costs_one_arch),
         TEMP_TEST(test_endless_compilers_end_at_the_limit_of_cpu_time),
         TEMP_TEST(test_log_is_there_on_success_and_failure),
+        TEMP_TEST(test_log_of_a_compiler_run_wild_is_cut_short),
         TEMP_TEST(test_what_fails_once_is_tried_again),
         TEMP_TEST(test_arch_dependent_source_is_read_once_per_arch),
         TEMP_TEST(test_tools_that_cannot_work_are_errors_not_outcomes),
