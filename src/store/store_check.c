@@ -115,6 +115,13 @@ static void check_samples(const tsw_tables_t *tables, size_t index, tsw_faults_t
     }
 }
 
+/* Stages come in order: what was not built is not measured. */
+static bool was_not_built(const tsw_record_row_t *row)
+{
+    return row->outcome == TSW_OUTCOME_COMPILE_FAILED ||
+           row->outcome == TSW_OUTCOME_COMPILE_TIMEOUT;
+}
+
 static void check_outcome(const tsw_tables_t *tables, const tsw_cell_row_t *cell, size_t index,
                           tsw_faults_t *faults)
 {
@@ -123,6 +130,12 @@ static void check_outcome(const tsw_tables_t *tables, const tsw_cell_row_t *cell
     bool timed = row->n_samples != row->n_warmup || (row->n_samples > 0 && is_out);
     if (row->outcome == TSW_OUTCOME_OK && cell->complete && !timed)
         tsw_fault(faults, "/records[%zu]: ok in a complete cell, but never timed", index);
+    if (row->n_samples > 0 && (was_not_built(row) || row->outcome == TSW_OUTCOME_COMPILED))
+        tsw_fault(faults, "/records[%zu]: %s, but timed", index,
+                  tsw_outcome_name((tsw_outcome_t)row->outcome));
+    if (was_not_built(row) && row->verify.elements > 0)
+        tsw_fault(faults, "/records[%zu]: %s, but verified", index,
+                  tsw_outcome_name((tsw_outcome_t)row->outcome));
     if (row->outcome != TSW_OUTCOME_ALIAS)
         return;
     for (uint64_t i = cell->first_record; i < cell->first_record + cell->n_records; i++) {

@@ -100,6 +100,7 @@ static tsw_record_t make_record(const tsw_make_t *make, tsw_key_t cell_key, size
     };
     if (index == 1) {
         record.outcome = TSW_OUTCOME_COMPILE_FAILED;
+        record.verify = (tsw_verify_facts_t){0};
         snprintf(record.detail, sizeof(record.detail), "demo.cu:3: no such tile");
     } else if (index == 2) {
         record.outcome = TSW_OUTCOME_ALIAS;

@@ -164,6 +164,27 @@ static void test_a_bad_config_costs_only_itself(void **state)
     check_outcome("oom TILE=2", TSW_OUTCOME_OUT_OF_MEMORY, "out of device memory");
 }
 
+/* Loaded, verified, timed: what fails at one stage does not see the next. */
+static void test_a_stage_that_fails_ends_a_config(void **state)
+{
+    (void)state;
+    begin("load TILE=2\nwrong TILE=4");
+    for (uint32_t i = 0; i < 4; i++)
+        add(i);
+    finish();
+    assert_int_equal(bench.configs[1].outcome, TSW_OUTCOME_LOAD_FAILED);
+    assert_int_equal(bench.configs[1].verify.elements, 0);
+    assert_int_equal(bench.configs[1].sample_count, 0);
+    assert_int_equal(bench.configs[2].outcome, TSW_OUTCOME_WRONG_RESULT);
+    assert_true(bench.configs[2].verify.elements > 0);
+    assert_int_equal(bench.configs[2].sample_count, 0);
+    for (uint32_t i = 0; i < 4; i += 3) {
+        assert_int_equal(bench.configs[i].outcome, TSW_OUTCOME_OK);
+        assert_true(bench.configs[i].verify.elements > 0);
+        assert_int_equal(bench.configs[i].sample_count, 6);
+    }
+}
+
 static void check_fatal_add(const char *scenario, tsw_status_t want, tsw_outcome_t outcome)
 {
     tsw_err_t err = TSW_ERR_INIT;
@@ -577,6 +598,7 @@ int main(void)
         TEST(test_all_time_is_counted),
         TEST(test_samples_repeat_for_equal_seeds),
         TEST(test_a_bad_config_costs_only_itself),
+        TEST(test_a_stage_that_fails_ends_a_config),
         TEST(test_a_lost_device_ends_the_process),
         TEST(test_a_hang_in_a_round_blames_the_right_config),
         TEST(test_a_refused_launch_in_a_round_drops_the_config),

@@ -226,6 +226,24 @@ static void never_timed(tsw_tables_t *tables)
     record_row(tables, 1)->outcome = TSW_OUTCOME_OK;
 }
 
+/* Stages come in order: each has nothing when the one before it failed. */
+static void timed_without_build(tsw_tables_t *tables)
+{
+    record_row(tables, 0)->outcome = TSW_OUTCOME_COMPILE_FAILED;
+    record_row(tables, 0)->verify.elements = 0;
+}
+
+static void verified_without_build(tsw_tables_t *tables)
+{
+    record_row(tables, 1)->outcome = TSW_OUTCOME_COMPILE_TIMEOUT;
+    record_row(tables, 1)->verify.elements = 7;
+}
+
+static void timed_where_only_built(tsw_tables_t *tables)
+{
+    record_row(tables, 0)->outcome = TSW_OUTCOME_COMPILED;
+}
+
 static void alias_of_nothing(tsw_tables_t *tables)
 {
     record_row(tables, 2)->alias_of = 9;
@@ -269,6 +287,9 @@ static void test_results_that_contradict_themselves(void **state)
 {
     (void)state;
     assert_reports(never_timed, "/records[1]: ok in a complete cell, but never timed");
+    assert_reports(timed_without_build, "/records[0]: compile_failed, but timed");
+    assert_reports(verified_without_build, "/records[1]: compile_timeout, but verified");
+    assert_reports(timed_where_only_built, "/records[0]: compiled, but timed");
     assert_reports(alias_of_nothing, "/records[2]: alias of config 9, which its cell lacks");
     assert_reports(alias_of_itself, "/records[2]: alias of config 2, which its cell lacks");
     assert_reports(config_twice, "/records[1]: config \"TILE_M=64 occupancy=1\" is there twice");
