@@ -63,7 +63,8 @@ static void on_round(void *user, const tsw_round_t *round, const uint32_t *indic
     TSW_ASSERT(bench->round_count < BENCH_ROUNDS);
     for (size_t i = 0; i < count; i++) {
         TSW_ASSERT(indices[i] < BENCH_CONFIGS && samples[i].interval_ns > 0);
-        TSW_ASSERT(samples[i].round == round->round && samples[i].stage == round->stage);
+        TSW_ASSERT(samples[i].round == round->round &&
+                   (samples[i].stage == round->stage || samples[i].stage == TSW_STAGE_CONTROL));
         bench_config_t *config = &bench->configs[indices[i]];
         TSW_ASSERT(config->sample_count < BENCH_ROUNDS);
         config->launches[config->sample_count] = samples[i].launches;

@@ -153,9 +153,11 @@ static void test_a_bad_config_costs_only_itself(void **state)
     (void)state;
     check_outcome("wrong TILE=2", TSW_OUTCOME_WRONG_RESULT,
                   "X: 2134 of 6400 elements differ, the first at 914");
+    assert_true(bench.configs[1].verify.max_abs > 0 && bench.configs[1].verify.max_rel > 0);
     check_outcome("nan TILE=2", TSW_OUTCOME_NAN_RESULT, "X: 1281 of 6400 elements are NaN");
     check_outcome("unwritten TILE=2", TSW_OUTCOME_WRONG_RESULT,
                   "X: 3200 of 6400 elements never written, the first at 3200");
+    assert_int_equal(bench.configs[1].verify.unwritten, 2 * 3200); /* and as many of C */
     check_outcome("overrun TILE=2", TSW_OUTCOME_WRONG_RESULT,
                   "writes outside X: 2 bytes changed, the first 0 bytes behind its end");
     check_outcome("input TILE=2", TSW_OUTCOME_WRONG_RESULT, "changes the input A");
@@ -369,6 +371,35 @@ static void test_a_budget_ends_a_cell_early(void **state)
     add(0);
     finish();
     assert_int_equal(bench.round_count, 2 + 3);
+}
+
+static void test_a_race_keeps_first_launches_and_tells_fates(void **state)
+{
+    (void)state;
+    static const uint32_t first[] = {0, 2, 3}; /* config 1 fails */
+    tsw_err_t err = TSW_ERR_INIT;
+    uint32_t index = 9;
+    bench.cell.policy.protocol = TSW_PROTOCOL_RACE;
+    bench.cell.policy.rounds = 20;
+    begin("wrong TILE=2\nslow 8 TILE=4\nslow 1.1 TILE=8");
+    for (uint32_t i = 0; i < 4; i++)
+        add(i);
+    assert_int_equal(tsw_measure_time(bench.measure, 5, &err), TSW_OK);
+    assert_int_equal(bench.rounds[0].stage, TSW_STAGE_VERIFY);
+    assert_int_equal(bench.rounds[0].round, 5);
+    assert_int_equal(bench.counts[0], 3);
+    assert_memory_equal(bench.order[0], first, sizeof(first));
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(bench.configs[first[i]].launches[0], 1);
+    for (uint32_t r = 2; r < bench.round_count; r++) /* also those of one wave */
+        assert_true(bench.rounds[r].start_ns >=
+                    bench.rounds[r - 1].start_ns + bench.rounds[r - 1].duration_ns);
+    assert_int_equal(tsw_measure_pick(bench.measure), 0);
+    assert_int_equal(tsw_measure_fate(bench.measure, 0, &index), TSW_FATE_WINNER);
+    assert_int_equal(index, 0);
+    assert_int_equal(tsw_measure_fate(bench.measure, 1, &index), TSW_FATE_NONE);
+    assert_int_equal(tsw_measure_fate(bench.measure, 2, &index), TSW_FATE_HOPELESS);
+    assert_int_equal(tsw_measure_fate(bench.measure, 3, &index), TSW_FATE_BEATEN);
 }
 
 /* A clock of 1500 MHz that is off in some readings. */
@@ -610,6 +641,7 @@ int main(void)
         TEST(test_datasets_are_taken_as_bytes),
         TEST(test_fixed_launches_and_verifies_nothing),
         TEST(test_a_budget_ends_a_cell_early),
+        TEST(test_a_race_keeps_first_launches_and_tells_fates),
         TEST(test_rounds_at_another_clock_are_run_again),
         TEST(test_energy_decides_after_the_times),
         TEST(test_a_lost_energy_counter_ends_the_process),
