@@ -42,7 +42,6 @@ static bool next_build(tsw_coord_t *coord, uint32_t *build_p)
         for (uint32_t i = 0; i <= TSW_COORD_LATER; i++) {
             while (coord->queues[i].count > 0) {
                 uint32_t id = tsw_sched_ring_pop(&coord->queues[i]);
-                coord->builds[id].queued &= (uint8_t) ~(1u << i);
                 if (is_wanted(&coord->builds[id])) {
                     *build_p = id;
                     return true;

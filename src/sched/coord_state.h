@@ -32,7 +32,7 @@ typedef enum {
 
 typedef struct {
     tsw_coord_build_state_t state;
-    uint8_t queued;   /* bit i: stands in queue i */
+    uint8_t queued;   /* bit i: has been in queue i; it is wanted there only once */
     uint32_t needers; /* cells open or leased that need it */
     uint32_t rank;    /* leased */
     uint32_t waiters; /* first of a list, TSW_COORD_NONE: empty */

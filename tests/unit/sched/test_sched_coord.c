@@ -258,6 +258,8 @@ static void test_a_build_that_no_open_cell_needs_is_never_made(void **state)
     assert_int_equal(progress.cells_done, 2);
     assert_int_equal(progress.cells_skipped, 1);
     assert_int_equal(progress.builds_total, 3);
+    assert_true(progress.cost_done_ns == 4e6 + 2e6);
+    assert_true(progress.cost_total_ns == 4e6 + 3e6 + 2e6); /* without what is skipped */
     close_coord(&f);
 }
 
@@ -334,6 +336,44 @@ static void test_cells_of_a_retired_rank_go_to_others_with_the_next_attempt(void
     close_coord(&f);
 }
 
+/* Cells come back one after the other. */
+static void test_a_rank_that_waits_for_a_cell_ahead_is_served_again_and_again(void **state)
+{
+    (void)state;
+    plan_build_t what = {.archs = 1, .variants = 1, .configs = 1, .cells_per_arch = 3};
+    const tsw_coord_rank_t ranks[] = {one_builder, one_builder, one_builder};
+    fixture_t f = open_coord(&what, NULL, ranks, 3);
+    start(&f);
+    for (uint32_t r = 0; r < 3; r++)
+        want(&f, r);
+    want(&f, 2);
+    for (uint32_t r = 0; r < 2; r++) {
+        assert_int_equal(count_of(&f, TSW_COORD_LEASE_CELL, 2), 0);
+        retired(&f, r);
+        assert_int_equal(nth(&f, TSW_COORD_LEASE_CELL, 2, 0).cell, r);
+        cell_done(&f, 2, r == 0 ? 2 : 0, r == 0 ? 1 : 2);
+        want(&f, 2);
+    }
+    close_coord(&f);
+}
+
+static void test_a_rank_that_lost_its_gpu_is_served_with_what_needs_none(void **state)
+{
+    (void)state;
+    plan_build_t what = {
+        .archs = 2, .variants = 1, .configs = 1, .cells_per_arch = 1, .compile_only = 2};
+    tsw_coord_rank_t ranks[] = {{.arch_index = 0, .build_slots = 1},
+                                {.arch_index = -1, .build_slots = 1}};
+    fixture_t f = open_coord(&what, NULL, ranks, 2);
+    start(&f);
+    want(&f, 0);
+    want(&f, 0); /* the other cell is kept for rank 1 */
+    assert_int_equal(count_of(&f, TSW_COORD_LEASE_CELL, 0), 0);
+    retired(&f, 0);
+    assert_int_equal(nth(&f, TSW_COORD_LEASE_CELL, 0, 0).cell, 1);
+    close_coord(&f);
+}
+
 static void test_a_retired_rank_goes_on_building(void **state)
 {
     (void)state;
@@ -404,6 +444,29 @@ static void test_compile_only_cells_go_to_any_rank_after_its_own(void **state)
     close_coord(&f);
 }
 
+static void test_compile_only_cells_are_kept_for_and_returned_to_ranks_with_gpus(void **state)
+{
+    (void)state;
+    plan_build_t what = {
+        .archs = 2, .variants = 1, .configs = 1, .cells_per_arch = 2, .compile_only = 2};
+    tsw_coord_rank_t ranks[] = {{.arch_index = 0, .build_slots = 1},
+                                {.arch_index = -1, .build_slots = 1}};
+    fixture_t f = open_coord(&what, (bool[]){true, true, false, false}, ranks, 2);
+    start(&f);
+    want(&f, 1);
+    assert_int_equal(nth(&f, TSW_COORD_LEASE_CELL, 1, 0).cell, 2);
+    want(&f, 1); /* one is left for rank 0, whose hands are empty */
+    assert_int_equal(count_of(&f, TSW_COORD_LEASE_CELL, 1), 0);
+    want(&f, 0);
+    assert_int_equal(nth(&f, TSW_COORD_LEASE_CELL, 0, 0).cell, 3);
+    cell_done(&f, 0, 3, 1);
+    want(&f, 0); /* waits */
+    assert_int_equal(count_of(&f, TSW_COORD_LEASE_CELL, 0), 0);
+    returned(&f, 1, 2, 1);
+    assert_int_equal(nth(&f, TSW_COORD_LEASE_CELL, 0, 0).cell, 2);
+    close_coord(&f);
+}
+
 static void test_drain_leases_nothing_and_ends_when_nothing_is_held(void **state)
 {
     (void)state;
@@ -456,7 +519,11 @@ static void test_events_that_cannot_be_are_bugs_and_change_nothing(void **state)
     assert_int_equal(tsw_coord_cell_wanted(f.coord, 0, &f.actions, &f.err), TSW_ERR_BUG);
     assert_int_equal(tsw_coord_cell_wanted(f.coord, 2, &f.actions, &f.err), TSW_ERR_BUG);
     assert_int_equal(tsw_coord_build_done(f.coord, 1, 0, &f.actions, &f.err), TSW_ERR_BUG);
-    assert_int_equal(tsw_coord_build_done(f.coord, 0, 99, &f.actions, &f.err), TSW_ERR_BUG);
+    assert_int_equal(tsw_coord_build_done(f.coord, 2, 0, &f.actions, &f.err), TSW_ERR_BUG);
+    assert_int_equal(
+        tsw_coord_build_done(f.coord, 0, (uint32_t)f.plan->build_count, &f.actions, &f.err),
+        TSW_ERR_BUG);
+    assert_int_equal(tsw_coord_rank_retired(f.coord, 2, &f.actions, &f.err), TSW_ERR_BUG);
     assert_int_equal(tsw_coord_cell_done(f.coord, 1, 0, 1, true, &f.actions, &f.err), TSW_ERR_BUG);
     assert_int_equal(tsw_coord_cell_done(f.coord, 0, 0, 2, true, &f.actions, &f.err), TSW_ERR_BUG);
     assert_int_equal(tsw_coord_cell_done(f.coord, 0, 9, 1, true, &f.actions, &f.err), TSW_ERR_BUG);
@@ -532,6 +599,9 @@ int main(void)
         cmocka_unit_test(test_a_finished_run_stops_every_rank_once),
         cmocka_unit_test(test_nothing_to_do_finishes_at_the_start),
         cmocka_unit_test(test_cells_of_a_retired_rank_go_to_others_with_the_next_attempt),
+        cmocka_unit_test(test_a_rank_that_waits_for_a_cell_ahead_is_served_again_and_again),
+        cmocka_unit_test(test_a_rank_that_lost_its_gpu_is_served_with_what_needs_none),
+        cmocka_unit_test(test_compile_only_cells_are_kept_for_and_returned_to_ranks_with_gpus),
         cmocka_unit_test(test_a_retired_rank_goes_on_building),
         cmocka_unit_test(test_the_last_rank_of_an_arch_leaves_its_cells_unreachable),
         cmocka_unit_test(test_an_arch_without_ranks_is_unreachable_and_not_built),

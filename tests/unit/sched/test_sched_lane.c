@@ -855,6 +855,59 @@ static void test_compile_only_cells_need_no_worker(void **state)
     close_lane(&f);
 }
 
+/* One by its launch outside the race, one since that cannot be: both have their sample. */
+static void test_a_config_dropped_by_its_first_launch_is_ok(void **state)
+{
+    (void)state;
+    const uint32_t indices[] = {0, 1, 2};
+    const uint8_t fates[] = {TSW_FATE_WINNER, TSW_FATE_HOPELESS, TSW_FATE_SUSPECT};
+    tsw_lane_timed_t end = {.pick = 0, .indices = indices, .fates = fates, .count = 3};
+    fixture_t f = open_timing();
+    round_of(&f, TSW_STAGE_VERIFY, 0, ALL3);
+    round_of(&f, TSW_STAGE_FINAL, 0, (const uint32_t[]){0, UINT32_MAX});
+    assert_int_equal(tsw_lane_cell_timed(f.lane, &end, &f.actions, &f.err), TSW_OK);
+    tsw_cell_result_t result = take(&f);
+    for (size_t i = 0; i < 3; i++) {
+        assert_int_equal(result.records[i].outcome, TSW_OUTCOME_OK);
+        assert_int_equal(result.records[i].fate, fates[i]);
+    }
+    tsw_cell_result_fini(&result);
+    close_lane(&f);
+}
+
+static void test_a_death_in_the_warm_up_leaves_all_rounds_to_do(void **state)
+{
+    (void)state;
+    fixture_t f = open_timing();
+    round_of(&f, TSW_STAGE_WARMUP, 0, ALL3);
+    round_of(&f, TSW_STAGE_WARMUP, 1, ALL3);
+    died(&f, 1, TSW_OUTCOME_DEVICE_LOST);
+    ready(&f);
+    assert_int_equal(f.actions.items[3].type, TSW_LANE_TIME_CELL);
+    assert_int_equal(f.actions.items[3].first_round, 0);
+    close_lane(&f);
+}
+
+static void test_abandon_tells_of_aliases_what_is_known_of_their_config(void **state)
+{
+    (void)state;
+    fixture_t f = open_lane(&small);
+    start(&f);
+    ready(&f);
+    lease(&f, 0);
+    found(&f, 0);
+    built(&f, 0, 0, 7);
+    built(&f, 0, 1, 7);
+    config_state(&f, 0, TSW_OUTCOME_WRONG_RESULT);
+    abandon(&f);
+    tsw_cell_result_t result = take(&f);
+    assert_int_equal(result.records[1].outcome, TSW_OUTCOME_WRONG_RESULT);
+    assert_string_equal(result.records[1].detail, "launches as config 0 does: so it is");
+    assert_int_equal(result.records[2].outcome, TSW_OUTCOME_INTERRUPTED);
+    tsw_cell_result_fini(&result);
+    close_lane(&f);
+}
+
 static void test_abandon_stores_what_is_finished_and_gives_all_back(void **state)
 {
     (void)state;
@@ -1065,6 +1118,9 @@ int main(void)
         cmocka_unit_test(test_workers_that_die_with_nothing_to_do_retire_the_gpu_too),
         cmocka_unit_test(test_a_gpu_lost_before_the_first_cell_still_asks_for_compile_only_cells),
         cmocka_unit_test(test_compile_only_cells_need_no_worker),
+        cmocka_unit_test(test_a_config_dropped_by_its_first_launch_is_ok),
+        cmocka_unit_test(test_a_death_in_the_warm_up_leaves_all_rounds_to_do),
+        cmocka_unit_test(test_abandon_tells_of_aliases_what_is_known_of_their_config),
         cmocka_unit_test(test_abandon_stores_what_is_finished_and_gives_all_back),
         cmocka_unit_test(test_abandon_with_nothing_finished_stores_nothing),
         cmocka_unit_test(test_a_kill_from_outside_costs_the_rounds_once),
