@@ -27,10 +27,6 @@ int tsw_table_compare(const char *a, const char *b)
             break;
         a++;
         b++;
-        for (size_t i = 1; i < na && i < nb; i++, a++, b++) {
-            if (*a != *b)
-                return (unsigned char)*a < (unsigned char)*b ? -1 : 1;
-        }
     }
     return ((unsigned char)*a > (unsigned char)*b) - ((unsigned char)*a < (unsigned char)*b);
 }

@@ -11,6 +11,7 @@
 static char base_config[] = "TILE_M=128";
 static char other_config[] = "TILE_M=64";
 static char f16[] = "dtype=f16";
+static char f8[] = "dtype=f8";
 static char m512[] = "M=512 N=8";
 static char m1024[] = "M=1024 N=8";
 static char name[] = "matmul";
@@ -87,6 +88,8 @@ static void test_check_of_a_good_table_finds_nothing(void **state)
     sample_t s;
     fill(&s);
     check_faults(&s, 0, "");
+    s.packs[0].candidate_count = 2;
+    check_faults(&s, 0, "");
 }
 
 static void test_check_names_each_fault(void **state)
@@ -118,6 +121,11 @@ static void test_check_names_each_fault(void **state)
     fill(&s);
     s.rows[1].time_ns = NAN;
     check_faults(&s, 2, "time");
+    s.rows[1].time_ns = 0.0;
+    check_faults(&s, 2, "time 0 ns");
+    fill(&s);
+    s.packs[0].candidate_count = 1;
+    check_faults(&s, 1, "2 configs out of 1 candidates");
     fill(&s);
     s.packs[0].worst_regret = 0.001;
     check_faults(&s, 1, "regret of the configs");
@@ -131,6 +139,9 @@ static void test_check_names_each_fault(void **state)
     fill(&s);
     s.table.pack_count = 2;
     check_faults(&s, 1, "there twice");
+    s.packs[0].variant = f16;
+    s.packs[1].variant = f8; /* with rows of f16 */
+    check_faults(&s, 3, "table of dtype=f8: out of order");
     fill(&s);
     s.table.mode = name;
     check_faults(&s, 1, "mode matmul");
@@ -191,10 +202,16 @@ static void test_sort_orders_numbers_by_value(void **state)
     s.rows[1].shape = m512;
     tsw_table_sort(&s.table);
     assert_ptr_equal(s.rows[0].shape, m512);
+    s.table.pack_count = 2;
+    s.packs[0].variant = f16;
+    s.packs[1].variant = f8;
+    tsw_table_sort(&s.table);
+    assert_ptr_equal(s.packs[0].variant, f8);
     assert_true(tsw_table_compare("M=512 N=8", "M=1024 N=8") < 0);
     assert_true(tsw_table_compare("M=1024 N=9", "M=1024 N=10") < 0);
     assert_true(tsw_table_compare("M=129", "M=128") > 0);
     assert_true(tsw_table_compare("M=12", "M=12 N=1") < 0);
+    assert_true(tsw_table_compare("M=x", "M=1") > 0);
     assert_true(tsw_table_compare(NULL, "") < 0);
     assert_int_equal(tsw_table_compare(NULL, NULL), 0);
     assert_int_equal(tsw_table_compare("M=12", "M=12"), 0);
