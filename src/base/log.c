@@ -1,6 +1,7 @@
 #include "base/log.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@ static struct {
     void *user;
 } state = {.threshold = TSW_LOG_WARN, .rank = -1};
 
-bool tsw_log_level_parse(const char *text, tsw_log_level_t *level_p)
+static bool parse_level(const char *text, tsw_log_level_t *level_p)
 {
     for (int i = 0; i <= TSW_LOG_TRACE; i++) {
         if (strcmp(text, level_names[i]) == 0) {
@@ -34,12 +35,12 @@ void tsw_log_setup(tsw_log_level_t threshold, int rank, const char *name)
     state.threshold = threshold;
     const char *forced = getenv("TSW_LOG");
     if (forced != NULL)
-        tsw_log_level_parse(forced, &state.threshold);
+        parse_level(forced, &state.threshold);
     state.rank = rank;
     snprintf(state.name, sizeof(state.name), "%s", name != NULL ? name : "");
 }
 
-bool tsw_log_wants(tsw_log_level_t level)
+static bool is_wanted(tsw_log_level_t level)
 {
     return level <= state.threshold;
 }
@@ -80,7 +81,7 @@ static void write_line(tsw_log_level_t level, const char *format, va_list args)
 
 void tsw_log(tsw_log_level_t level, const char *format, ...)
 {
-    if (!tsw_log_wants(level))
+    if (!is_wanted(level))
         return;
     va_list args;
     va_start(args, format);
@@ -90,7 +91,7 @@ void tsw_log(tsw_log_level_t level, const char *format, ...)
 
 void tsw_log_root(tsw_log_level_t level, const char *format, ...)
 {
-    if (state.rank > 0 || !tsw_log_wants(level))
+    if (state.rank > 0 || !is_wanted(level))
         return;
     va_list args;
     va_start(args, format);

@@ -3,8 +3,6 @@
 #ifndef TSW_BASE_LOG_H
 #define TSW_BASE_LOG_H
 
-#include <stdbool.h>
-
 typedef enum {
     TSW_LOG_ERROR,
     TSW_LOG_WARN,
@@ -16,8 +14,6 @@ typedef enum {
 /* Set once at start: threshold (TSW_LOG=... overrides it), the rank, or -1 where there is none,
  * and a name for who speaks ("node17", "worker"); name is copied. */
 void tsw_log_setup(tsw_log_level_t threshold, int rank, const char *name);
-bool tsw_log_level_parse(const char *text, tsw_log_level_t *level_p);
-bool tsw_log_wants(tsw_log_level_t level);
 
 /* All ranks speak. */
 void tsw_log(tsw_log_level_t level, const char *format, ...) __attribute__((format(printf, 2, 3)));

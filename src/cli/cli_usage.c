@@ -4,7 +4,8 @@
 
 static const double least_percent = 0.05; /* that is worth a word */
 
-tsw_usage_t tsw_cli_usage_of(const tsw_dataset_t *dataset)
+/* Of all cells. */
+static tsw_usage_t usage_of(const tsw_dataset_t *dataset)
 {
     tsw_usage_t sum = {{0}};
     for (size_t i = 0; i < dataset->cell_count; i++)
@@ -60,7 +61,7 @@ void tsw_cli_usage_format(const tsw_usage_t *usage, tsw_buf_t *out)
 
 void tsw_cli_usage_print(const tsw_dataset_t *dataset, tsw_buf_t *out)
 {
-    tsw_usage_t usage = tsw_cli_usage_of(dataset);
+    tsw_usage_t usage = usage_of(dataset);
     if (strcmp(dataset->meta.mode, "cuda") == 0)
         tsw_cli_usage_format(&usage, out);
 }

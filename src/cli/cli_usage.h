@@ -5,8 +5,6 @@
 #include "base/buf.h"
 #include "record/dataset.h"
 
-/* Of all cells. */
-tsw_usage_t tsw_cli_usage_of(const tsw_dataset_t *dataset);
 /* Appends one line, the largest parts first: what they measured with, and what else they did.
  * Nothing when nothing was counted. */
 void tsw_cli_usage_format(const tsw_usage_t *usage, tsw_buf_t *out);

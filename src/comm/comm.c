@@ -9,7 +9,7 @@
 
 /* Set for each process by mpirun, srun --mpi=.. and hydra; nobody sets them by hand, as happens
  * with OMPI_MCA_... */
-const char *tsw_comm_launcher(void)
+static const char *find_launcher(void)
 {
     static const char *const names[] = {
         "OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMIX_NAMESPACE", "PMI_RANK", "PMI_SIZE", "PMI_FD"};
@@ -19,7 +19,8 @@ const char *tsw_comm_launcher(void)
     return NULL;
 }
 
-tsw_status_t tsw_comm_check_alone(int size, tsw_err_t *err)
+/* TSW_ERR_ENV: Slurm started several tasks, and each of them takes itself for the only one. */
+static tsw_status_t check_alone(int size, tsw_err_t *err)
 {
     const char *tasks = getenv("SLURM_NTASKS");
     int64_t count = 0;
@@ -50,14 +51,14 @@ tsw_status_t tsw_comm_open(tsw_comm_t **comm_p, tsw_err_t *err)
     tsw_comm_t *comm = NULL;
     tsw_status_t status = TSW_OK;
 #ifdef TSW_WITH_MPI
-    if (tsw_comm_launcher() != NULL)
+    if (find_launcher() != NULL)
         status = tsw_comm_mpi_open(&comm, err);
     else
 #endif
         status = tsw_comm_single_open(&comm, err);
     if (status != TSW_OK)
         return status;
-    status = tsw_comm_check_alone(comm->size, err);
+    status = check_alone(comm->size, err);
 #ifndef TSW_WITH_MPI
     const char *world = getenv("OMPI_COMM_WORLD_SIZE");
     if (status == TSW_OK && world != NULL && strcmp(world, "1") != 0)
@@ -103,11 +104,6 @@ int tsw_comm_size(const tsw_comm_t *comm)
 int tsw_comm_node_rank(const tsw_comm_t *comm)
 {
     return comm->node_rank;
-}
-
-int tsw_comm_node(const tsw_comm_t *comm)
-{
-    return comm->node;
 }
 
 tsw_status_t tsw_comm_bcast(tsw_comm_t *comm, tsw_buf_t *bytes, tsw_err_t *err)

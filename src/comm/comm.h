@@ -24,7 +24,6 @@ char *tsw_comm_library(char out[96]);
 int tsw_comm_rank(const tsw_comm_t *comm);
 int tsw_comm_size(const tsw_comm_t *comm);
 int tsw_comm_node_rank(const tsw_comm_t *comm); /* among the ranks of this machine */
-int tsw_comm_node(const tsw_comm_t *comm);      /* number of this machine, 0.. */
 
 /* Collective, as are the next three. Rank 0's bytes to all, instead of what they had; untouched on
  * failure. TSW_ERR_NOMEM on all ranks when one has no memory, TSW_ERR_PEER when MPI fails. */

@@ -21,7 +21,7 @@ typedef struct {
 struct tsw_comm {
     const tsw_comm_ops_t *ops;
     int rank, size;
-    int node_rank, node;
+    int node_rank;    /* among the ranks of this machine */
     tsw_buf_t *inbox; /* frames to oneself, in order */
     size_t inbox_count, inbox_capacity;
     bool inbox_is_next; /* poll looks at both sides in turn */
@@ -35,10 +35,5 @@ tsw_status_t tsw_comm_mpi_open(tsw_comm_t **comm_p, tsw_err_t *err);
 
 /* Name and version of the MPI library. Only with TSW_WITH_MPI. */
 void tsw_comm_mpi_library(char out[96]);
-
-/* The first variable by which a launcher shows itself, or NULL. Borrowed. */
-const char *tsw_comm_launcher(void);
-/* TSW_ERR_ENV: Slurm started several tasks, and each of them takes itself for the only one. */
-tsw_status_t tsw_comm_check_alone(int size, tsw_err_t *err);
 
 #endif

@@ -525,26 +525,17 @@ static tsw_status_t duplicate_world(MPI_Comm *comm_p, tsw_err_t *err)
     return status;
 }
 
-/* Numbers the machines: each one's first rank counts those before it. */
-static tsw_status_t find_node(mpi_comm_t *mpi, tsw_err_t *err)
+static tsw_status_t find_node_rank(mpi_comm_t *mpi, tsw_err_t *err)
 {
-    tsw_comm_t *comm = &mpi->base;
     MPI_Comm machine = MPI_COMM_NULL;
     tsw_status_t status = check(MPI_Comm_split_type(mpi->collective, MPI_COMM_TYPE_SHARED,
-                                                    comm->rank, MPI_INFO_NULL, &machine),
+                                                    mpi->base.rank, MPI_INFO_NULL, &machine),
                                 "MPI_Comm_split_type", err);
     if (status != TSW_OK)
         return status;
-    MPI_Comm_rank(machine, &comm->node_rank);
-    int first = comm->node_rank == 0;
-    int before = 0;
-    status =
-        check(MPI_Exscan(&first, &before, 1, MPI_INT, MPI_SUM, mpi->collective), "MPI_Exscan", err);
-    comm->node = comm->rank == 0 ? 0 : before; /* rank 0's is undefined */
-    if (status == TSW_OK)
-        status = check(MPI_Bcast(&comm->node, 1, MPI_INT, 0, machine), "MPI_Bcast", err);
+    MPI_Comm_rank(machine, &mpi->base.node_rank);
     MPI_Comm_free(&machine);
-    return status;
+    return TSW_OK;
 }
 
 static tsw_status_t set_up(mpi_comm_t *mpi, tsw_err_t *err)
@@ -557,7 +548,7 @@ static tsw_status_t set_up(mpi_comm_t *mpi, tsw_err_t *err)
         return status;
     MPI_Comm_rank(mpi->collective, &mpi->base.rank);
     MPI_Comm_size(mpi->collective, &mpi->base.size);
-    return find_node(mpi, err);
+    return find_node_rank(mpi, err);
 }
 
 void tsw_comm_mpi_library(char out[96])

@@ -94,10 +94,6 @@ tsw_status_t tsw_cuda_call(tsw_cuda_t *cuda, cu_result_t result, const char *cal
 /* TSW_ERR_DEVICE_LOST when the context is lost. */
 tsw_status_t tsw_cuda_usable(const tsw_cuda_t *cuda, tsw_err_t *err);
 
-/* Facts of one GPU: the one at that place among the visible ones, around and around. */
-tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int place, tsw_gpu_t *gpu_p,
-                          cu_device_t *device_p, tsw_err_t *err);
-
 /* Wait until event has passed, never inside the driver; TSW_ERR_TIMEOUT after timeout_s. */
 tsw_status_t tsw_cuda_wait(tsw_cuda_t *cuda, cu_event_t event, double timeout_s, tsw_err_t *err);
 /* Everything queued so far; what names it in messages. */
@@ -120,15 +116,6 @@ tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_e
 
 /* Queue all launches of a graph. */
 tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_graph_t *graph, tsw_err_t *err);
-
-/* Backoff between two looks at the device: spins first, then sleeps for 20 us a time. */
-typedef struct {
-    uint64_t start_ns;    /* of the wait */
-    uint64_t deadline_ns; /* on the same clock */
-} tsw_cuda_patience_t;
-
-tsw_cuda_patience_t tsw_cuda_patience(double timeout_s);
-bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience); /* false: time is up */
 
 /* The entries of the table, file by file. */
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,

@@ -23,13 +23,20 @@ tsw_status_t tsw_cuda_usable(const tsw_cuda_t *cuda, tsw_err_t *err)
     return TSW_OK;
 }
 
-tsw_cuda_patience_t tsw_cuda_patience(double timeout_s)
+/* Backoff between two looks at the device: spins first, then sleeps for 20 us a time. */
+typedef struct {
+    uint64_t start_ns;    /* of the wait */
+    uint64_t deadline_ns; /* on the same clock */
+} patience_t;
+
+static patience_t new_patience(double timeout_s)
 {
     uint64_t now = tsw_clock_now_ns();
-    return (tsw_cuda_patience_t){.start_ns = now, .deadline_ns = now + (uint64_t)(timeout_s * 1e9)};
+    return (patience_t){.start_ns = now, .deadline_ns = now + (uint64_t)(timeout_s * 1e9)};
 }
 
-bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience)
+/* false: time is up */
+static bool pause_between(const patience_t *patience)
 {
     uint64_t now = tsw_clock_now_ns();
     if (now >= patience->deadline_ns)
@@ -41,12 +48,12 @@ bool tsw_cuda_patience_pause(const tsw_cuda_patience_t *patience)
 
 tsw_status_t tsw_cuda_wait(tsw_cuda_t *cuda, cu_event_t event, double timeout_s, tsw_err_t *err)
 {
-    tsw_cuda_patience_t patience = tsw_cuda_patience(timeout_s);
+    patience_t patience = new_patience(timeout_s);
     for (;;) {
         cu_result_t result = cuda->api.event_query(event);
         if (result != CU_NOT_READY)
             return tsw_cuda_call(cuda, result, "cuEventQuery", err);
-        if (!tsw_cuda_patience_pause(&patience)) {
+        if (!pause_between(&patience)) {
             cuda->lost = true;
             return tsw_err_set(err, TSW_ERR_TIMEOUT, "still running after %g s", timeout_s);
         }

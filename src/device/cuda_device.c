@@ -30,8 +30,9 @@ static int attribute(const tsw_cuda_api_t *api, cu_device_t device, int which)
     return api->device_get_attribute(&value, which, device) == CU_OK ? value : 0;
 }
 
-tsw_status_t tsw_cuda_gpu(const tsw_cuda_api_t *api, int place, tsw_gpu_t *gpu_p,
-                          cu_device_t *device_p, tsw_err_t *err)
+/* Facts of one GPU: the one at that place among the visible ones, around and around. */
+static tsw_status_t facts_of(const tsw_cuda_api_t *api, int place, tsw_gpu_t *gpu_p,
+                             cu_device_t *device_p, tsw_err_t *err)
 {
     int count = 0, version = 0;
     size_t bytes = 0;
@@ -329,7 +330,7 @@ tsw_status_t tsw_cuda_open(const tsw_device_spec_t *spec, tsw_device_t **dev_p, 
     setenv("CUDA_MODULE_LOADING", "EAGER", 1);
     tsw_status_t status = tsw_cuda_api_open(&cuda->api, err);
     if (status == TSW_OK)
-        status = tsw_cuda_gpu(&cuda->api, spec->place, &cuda->gpu, &cuda->device, err);
+        status = facts_of(&cuda->api, spec->place, &cuda->gpu, &cuda->device, err);
     if (status == TSW_OK) {
         cuda->shared_optin_bytes =
             attribute(&cuda->api, cuda->device, CU_ATTRIBUTE_SHARED_OPTIN_BYTES);
@@ -366,7 +367,7 @@ tsw_status_t tsw_cuda_list(tsw_gpu_t **gpus_p, size_t *count_p, char **missing_p
     }
     for (int i = 0; i < count && status == TSW_OK; i++) {
         cu_device_t device;
-        status = tsw_cuda_gpu(&api, i, &gpus[i], &device, &why);
+        status = facts_of(&api, i, &gpus[i], &device, &why);
         if (status != TSW_OK)
             break;
         tsw_nvml_close(tsw_nvml_attach(&gpus[i]));

@@ -45,7 +45,7 @@ static bool is_among(const char *word, const char *const *words, size_t count)
     return false;
 }
 
-bool tsw_expr_is_function(const char *name)
+static bool is_function(const char *name)
 {
     return is_among(name, tsw_expr_functions, tsw_expr_function_count);
 }
@@ -57,7 +57,7 @@ static bool is_operator_word(const char *word)
 
 bool tsw_expr_is_reserved(const char *name)
 {
-    return tsw_expr_is_function(name) || is_operator_word(name) ||
+    return is_function(name) || is_operator_word(name) ||
            is_among(name, other_keywords, sizeof(other_keywords) / sizeof(other_keywords[0]));
 }
 
@@ -170,7 +170,7 @@ static tsw_status_t check_word(const tsw_expr_t *expr, token_t token, const char
     bool called = next_token(token.start + token.size).start[0] == '(';
     if (is_operator_word(word))
         return TSW_OK;
-    if (tsw_expr_is_function(word)) {
+    if (is_function(word)) {
         return called ? TSW_OK
                       : tsw_expr_err(err, TSW_ERR_INPUT, expr, "'%s' is a function: write %s(...)",
                                      word, word);

@@ -10,8 +10,6 @@
 extern const char *const tsw_expr_functions[];
 extern const size_t tsw_expr_function_count;
 
-bool tsw_expr_is_function(const char *name);
-
 /* Reads all tokens. A variable that is not among names[0..count) is an error with the nearest one;
  * names NULL: any will do. When real is given, the text is appended to it with every whole number
  * written as a real one. TSW_ERR_INPUT. */

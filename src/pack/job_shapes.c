@@ -47,7 +47,7 @@ tsw_status_t tsw_shape_set_add(tsw_shape_set_t *set, const tsw_shape_t *shape, t
     return TSW_OK;
 }
 
-void tsw_shape_set_fini(tsw_shape_set_t *set)
+static void set_fini(tsw_shape_set_t *set)
 {
     tsw_free(set->shapes);
     tsw_free(set->slots);
@@ -234,6 +234,6 @@ tsw_status_t tsw_shapes_read(const tsw_pack_t *pack, tsw_view_t entry,
         *count_p = set.count;
         set.shapes = NULL;
     }
-    tsw_shape_set_fini(&set);
+    set_fini(&set);
     return status;
 }

@@ -31,7 +31,6 @@ typedef struct {
 } tsw_shape_set_t;
 
 tsw_status_t tsw_shape_set_add(tsw_shape_set_t *set, const tsw_shape_t *shape, tsw_err_t *err);
-void tsw_shape_set_fini(tsw_shape_set_t *set);
 
 /* Add the shapes of a CSV file: a header with the names of all dims and, if wanted, weight. */
 tsw_status_t tsw_shapes_read_csv(const tsw_pack_t *pack, const char *name, const char *text,

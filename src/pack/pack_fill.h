@@ -19,7 +19,6 @@ tsw_status_t tsw_pack_check_distinct(const tsw_node_t *list, tsw_err_t *err);
 /* The error for more than `limit` of them. */
 tsw_status_t tsw_pack_too_many(const tsw_node_t *node, const char *what, int limit, tsw_err_t *err);
 
-tsw_status_t tsw_pack_copy_text(const tsw_node_t *node, char **text_p, tsw_err_t *err);
 /* *count_p: of those that were copied, also on failure. */
 tsw_status_t tsw_pack_copy_texts(const tsw_node_t *list, char ***texts_p, size_t *count_p,
                                  tsw_err_t *err);

@@ -31,7 +31,7 @@ tsw_status_t tsw_pack_too_many(const tsw_node_t *node, const char *what, int lim
     return tsw_place_err(err, TSW_ERR_INPUT, node->place, "a pack has at most %d %s", limit, what);
 }
 
-tsw_status_t tsw_pack_copy_text(const tsw_node_t *node, char **text_p, tsw_err_t *err)
+static tsw_status_t copy_text(const tsw_node_t *node, char **text_p, tsw_err_t *err)
 {
     *text_p = tsw_strdup(node->text);
     return *text_p != NULL ? TSW_OK : tsw_err_nomem(err);
@@ -44,7 +44,7 @@ tsw_status_t tsw_pack_copy_texts(const tsw_node_t *list, char ***texts_p, size_t
     if (*texts_p == NULL)
         return tsw_err_nomem(err);
     for (size_t i = 0; i < list->count; i++) {
-        tsw_status_t status = tsw_pack_copy_text(list->items[i], &(*texts_p)[i], err);
+        tsw_status_t status = copy_text(list->items[i], &(*texts_p)[i], err);
         if (status != TSW_OK)
             return status;
         (*count_p)++;
@@ -71,7 +71,7 @@ tsw_status_t tsw_pack_fill_dims(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *er
     for (size_t i = 0; status == TSW_OK && i < dims->count; i++) {
         status = tsw_pack_check_new_name(pack, dims->items[i], err);
         if (status == TSW_OK)
-            status = tsw_pack_copy_text(dims->items[i], &pack->dims[pack->dim_count], err);
+            status = copy_text(dims->items[i], &pack->dims[pack->dim_count], err);
         pack->dim_count += status == TSW_OK;
     }
     const tsw_node_t *fixed = tsw_view_node(view, "static");
@@ -103,7 +103,7 @@ tsw_status_t tsw_pack_fill_flags(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *e
         if (status != TSW_OK)
             return status;
         tsw_flag_t *flag = &pack->flags[pack->flag_count];
-        status = tsw_pack_copy_text(name, &flag->name, err);
+        status = copy_text(name, &flag->name, err);
         if (status != TSW_OK)
             return status;
         pack->flag_count++;

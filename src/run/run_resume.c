@@ -102,7 +102,8 @@ static bool is_by_old_driver(const tsw_run_t *run, const bool *is_new,
 
 /* ---- all differences ---- */
 
-size_t tsw_run_resume_compare(const tsw_run_t *run, const tsw_dataset_t *before, tsw_buf_t *out)
+/* Appends a line per difference between what made those results and what would make the next. */
+static size_t compare(const tsw_run_t *run, const tsw_dataset_t *before, tsw_buf_t *out)
 {
     size_t count = tsw_run_meta_compare(&before->meta, &run->meta, out);
     count += tsw_inputs_compare_value("part", before->meta.parts, run->meta.parts, out);
@@ -214,7 +215,7 @@ tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_
 {
     tsw_buf_t differences = TSW_BUF_INIT;
     tsw_status_t status = TSW_OK;
-    size_t count = tsw_run_resume_compare(run, before, &differences);
+    size_t count = compare(run, before, &differences);
     if (!tsw_buf_ok(&differences))
         status = tsw_err_nomem(err);
     tsw_run_mark_done(run, before);

@@ -191,7 +191,9 @@ static tsw_status_t share_choices(tsw_run_t *run, tsw_status_t mine, tsw_buf_t *
     return status;
 }
 
-tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *err)
+/* Collective. The next generation becomes the plan, for the first time or after a loop; *more_p
+ * false: there is none. */
+static tsw_status_t next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *err)
 {
     tsw_dataset_t results = {0};
     tsw_buf_t bytes = TSW_BUF_INIT;
@@ -215,7 +217,7 @@ tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *er
 tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err)
 {
     bool more = false;
-    return tsw_run_searches(run) ? tsw_run_next_generation(run, &more, err) : TSW_OK;
+    return tsw_run_searches(run) ? next_generation(run, &more, err) : TSW_OK;
 }
 
 /* ---- from one loop to the next ---- */
@@ -286,7 +288,7 @@ tsw_status_t tsw_run_other_generations(tsw_run_t *run, tsw_status_t status, tsw_
             run->draining = true;
             break;
         }
-        status = tsw_comm_agree(run->comm, tsw_run_next_generation(run, &more, err), err);
+        status = tsw_comm_agree(run->comm, next_generation(run, &more, err), err);
         if (status == TSW_OK && more)
             status = tsw_comm_agree(run->comm, begin_again(run, err), err);
         if (status != TSW_OK || !more)

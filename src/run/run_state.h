@@ -222,9 +222,6 @@ tsw_status_t tsw_run_read_seeds(const tsw_run_t *run, const tsw_search_t *search
 
 /* ---- run_search.c ---- */
 bool tsw_run_searches(const tsw_run_t *run);
-/* Collective. The next generation becomes the plan, for the first time or after a loop; *more_p
- * false: there is none. */
-tsw_status_t tsw_run_next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *err);
 /* The stage of prepare: the first generation. Nothing to do without a search. */
 tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err);
 /* After the loop of a generation: all others, one after the other. */
@@ -258,8 +255,6 @@ tsw_status_t tsw_run_resume(tsw_run_t *run, tsw_err_t *err);
 /* Marks as done what still holds of earlier results (canonical; emptied in part). Differences that
  * are not accepted: TSW_ERR_ARG with their list; accepted: what holds moves to run->kept. */
 tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_t *err);
-/* Appends a line per difference between what made those results and what would make the next. */
-size_t tsw_run_resume_compare(const tsw_run_t *run, const tsw_dataset_t *before, tsw_buf_t *out);
 
 /* ---- run_worker.c ---- */
 char *tsw_run_worker_path(const tsw_run_t *run); /* of tilesweep-worker; heap, NULL: no memory */

@@ -30,9 +30,6 @@ tsw_status_t tsw_search_grid_init(tsw_search_grid_t *grid, const int64_t *values
 void tsw_search_grid_fini(tsw_search_grid_t *grid);
 /* The point with these levels; UINT32_MAX: none. */
 uint32_t tsw_search_grid_find(const tsw_search_grid_t *grid, const uint32_t *levels);
-/* True when some point of those that are set has the level on the axis. */
-bool tsw_search_grid_uses(const tsw_search_grid_t *grid, const bool *set, size_t axis,
-                          uint32_t level);
 
 typedef struct {
     const bool *valid;    /* per point: the cell may try it */

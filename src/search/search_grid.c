@@ -91,16 +91,6 @@ uint32_t tsw_search_grid_find(const tsw_search_grid_t *grid, const uint32_t *lev
     return UINT32_MAX;
 }
 
-bool tsw_search_grid_uses(const tsw_search_grid_t *grid, const bool *set, size_t axis,
-                          uint32_t level)
-{
-    for (size_t i = 0; i < grid->count; i++) {
-        if (set[i] && grid->levels[i * grid->axis_count + axis] == level)
-            return true;
-    }
-    return false;
-}
-
 /* ---- life ---- */
 
 tsw_status_t tsw_search_grid_init(tsw_search_grid_t *grid, const int64_t *values, size_t count,

@@ -36,13 +36,10 @@ bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);
 
-/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. Attempts
- * before it stop. */
+/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. */
 tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, tsw_err_t *err);
 /* Takes number 1. TSW_ERR_EXISTS: another has it, and goes on. */
 tsw_status_t tsw_store_first_attempt(const char *run_dir, tsw_err_t *err);
-/* False once somebody has taken the next number: then this attempt must stop. */
-bool tsw_store_attempt_is_newest(const char *run_dir, uint32_t attempt);
 
 /* Write one file atomically. Equal datasets give equal bytes. TSW_ERR_FULL. */
 tsw_status_t tsw_store_write(const char *path, const tsw_dataset_t *dataset, tsw_err_t *err);
@@ -63,11 +60,9 @@ tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *repo
 /* "HDF5 1.10.8": the library in use; returns out. */
 char *tsw_store_library(char out[32]);
 
-/* Append the numbers of any HDF5 file's dataset to out as raw little-endian bytes (`fill: dataset`
- * of a pack). TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
-tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
-                                size_t *element_bytes_p, tsw_err_t *err);
-/* The same of a file whose bytes are here; name: the file in messages. */
+/* Append the numbers of a dataset in any HDF5 file, whose bytes are here, to out as raw
+ * little-endian bytes (`fill: dataset` of a pack). name: the file in messages. bytes: untouched
+ * afterwards. TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
 tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name,
                                       const char *dataset, tsw_buf_t *out, size_t *element_bytes_p,
                                       tsw_err_t *err);

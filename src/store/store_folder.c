@@ -269,11 +269,3 @@ tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, ts
         *attempt_p = attempt;
     return status;
 }
-
-bool tsw_store_attempt_is_newest(const char *run_dir, uint32_t attempt)
-{
-    char *path = attempt_path(run_dir, attempt + 1);
-    bool newest = path == NULL || !tsw_path_exists(path);
-    tsw_free(path);
-    return newest;
-}

@@ -1,22 +1,7 @@
 #include "store/store.h"
 
-#include "base/file.h"
 #include "base/mem.h"
 #include "store/store_h5.h"
-
-/* Somebody else's file is opened in place, and never locked: file systems of clusters refuse locks,
- * and reading needs none. */
-static hid_t open_foreign(const char *file)
-{
-    tsw_h5_quiet();
-    hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t opened = H5I_INVALID_HID;
-    if (access >= 0 && H5Pset_file_locking(access, false, true) >= 0)
-        opened = H5Fopen(file, H5F_ACC_RDONLY, access);
-    if (access >= 0)
-        H5Pclose(access);
-    return opened;
-}
 
 /* The type of the numbers in dataset, little-endian; invalid when they are none. */
 static hid_t little_endian_type(hid_t dataset)
@@ -97,19 +82,6 @@ out:
     return status;
 }
 
-tsw_status_t tsw_store_read_raw(const char *file, const char *dataset, tsw_buf_t *out,
-                                size_t *element_bytes_p, tsw_err_t *err)
-{
-    if (!tsw_path_exists(file))
-        return tsw_err_set(err, TSW_ERR_NOT_FOUND, "%s: no such file", file);
-    hid_t opened = open_foreign(file);
-    if (opened < 0)
-        return tsw_h5_fail(err, TSW_ERR_CORRUPT, file);
-    tsw_status_t status = read_dataset(opened, file, dataset, out, element_bytes_p, err);
-    H5Fclose(opened); /* without our assertion: a damaged file of others may confuse HDF5 */
-    return status;
-}
-
 tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name,
                                       const char *dataset, tsw_buf_t *out, size_t *element_bytes_p,
                                       tsw_err_t *err)
@@ -121,6 +93,6 @@ tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name
         return status;
     }
     status = read_dataset(opened, name, dataset, out, element_bytes_p, err);
-    H5Fclose(opened); /* as above */
+    H5Fclose(opened); /* without our assertion: a damaged file of others may confuse HDF5 */
     return status;
 }

@@ -55,8 +55,6 @@ bool tsw_reader_done(const tsw_reader_t *in);
  * with "what: ..." as its text. */
 tsw_status_t tsw_reader_check(const tsw_reader_t *in, const char *what, tsw_err_t *err);
 
-/* What both ends must share: a hash of the tool's version and the layout of its messages. */
-uint64_t tsw_frame_protocol(void);
 /* Append a whole frame to out. A failed body, or one beyond TSW_FRAME_MAX_BYTES, fails out. */
 void tsw_frame_put(tsw_buf_t *out, uint32_t type, const tsw_buf_t *body);
 /* Look for a whole frame at the start of in. TSW_OK with *size_p == 0: not there yet.

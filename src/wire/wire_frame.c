@@ -10,7 +10,8 @@
 #define TEXT_OF(_x)  TEXT_OF_(_x)
 #define TEXT_OF_(_x) #_x
 
-uint64_t tsw_frame_protocol(void)
+/* What both ends must share: a hash of the tool's version and the layout of its messages. */
+static uint64_t protocol_of_tool(void)
 {
     return tsw_key_of_text(TSW_VERSION " protocol " TEXT_OF(PROTOCOL_NUMBER)).lo;
 }
@@ -23,7 +24,7 @@ void tsw_frame_put(tsw_buf_t *out, uint32_t type, const tsw_buf_t *body)
     }
     tsw_put_u32(out, TSW_FRAME_MAGIC);
     tsw_put_u32(out, type);
-    tsw_put_u64(out, tsw_frame_protocol());
+    tsw_put_u64(out, protocol_of_tool());
     tsw_put_u64(out, body->size);
     tsw_buf_append(out, body->data, body->size);
 }
@@ -41,7 +42,7 @@ tsw_status_t tsw_frame_next(const tsw_buf_t *in, uint32_t *type_p, const uint8_t
     *size_p = 0;
     if (reader.failed)
         return TSW_OK;
-    if (protocol != tsw_frame_protocol())
+    if (protocol != protocol_of_tool())
         return tsw_err_set(err, TSW_ERR_VERSION,
                            "the other side is another build of tilesweep (this is " TSW_VERSION
                            "): use one build on all nodes");

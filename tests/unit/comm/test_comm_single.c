@@ -44,7 +44,6 @@ static void test_open_without_launcher_is_one_rank(void **state)
     tsw_comm_t *comm = open_comm();
     assert_int_equal(tsw_comm_rank(comm), 0);
     assert_int_equal(tsw_comm_size(comm), 1);
-    assert_int_equal(tsw_comm_node(comm), 0);
     assert_int_equal(tsw_comm_node_rank(comm), 0);
     tsw_comm_close(comm);
     tsw_comm_close(NULL);
