@@ -300,6 +300,10 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
         tsw_buf_printf(out, "  left out: %s, best of %zu shapes; costs up to %.2f %%\n",
                        group->dropped_winners[i].config, group->dropped_winners[i].cell_count,
                        100 * group->dropped_winners[i].worst_regret);
+    if (group->close_count > 0)
+        tsw_buf_printf(out,
+                       "  left out, though within 5 %% of the best on some shape: %zu config%s\n",
+                       group->close_count, group->close_count == 1 ? "" : "s");
     for (size_t i = 0; i < group->selected_count; i++)
         tsw_buf_printf(out, "  %2zu  %s%s\n", i, group->selected[i], i == 0 ? "  (baseline)" : "");
     print_unstable(group, out);

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A config that loses no more on some shape is near its best. */
+#define CLOSE_REGRET 0.05
+
 /* ---- candidates of a group ---- */
 
 /* One result of one cell, to be sorted by config. */
@@ -276,6 +279,25 @@ static tsw_status_t list_dropped(group_work_t *w, tsw_err_t *err)
     return TSW_OK;
 }
 
+static bool is_close(const entry_t *entry)
+{
+    return entry->result->usable && !entry->result->is_alias &&
+           entry->result->regret <= CLOSE_REGRET;
+}
+
+/* Configs that are left out, though some shape would hardly lose by them. */
+static size_t close_count(const group_work_t *w)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < w->candidate_count; c++) {
+        bool close = false;
+        for (size_t i = 0; !w->in[c] && i < w->candidates[c].entry_count; i++)
+            close = close || is_close(&w->candidates[c].entries[i]);
+        count += close;
+    }
+    return count;
+}
+
 static size_t usable_count(const group_work_t *w)
 {
     size_t count = 0;
@@ -314,6 +336,8 @@ static tsw_status_t solve_group(tsw_group_t *group, const tsw_reduce_options_t *
         status = choose_all(&w, err);
     if (status == TSW_OK)
         status = list_dropped(&w, err);
+    if (status == TSW_OK)
+        group->close_count = close_count(&w);
     tsw_free(w.entries);
     tsw_free(w.candidates);
     tsw_free(w.regret);

@@ -101,6 +101,7 @@ typedef struct {
     double *choice_regret; /* per cell; infinite where there is no choice */
     tsw_dropped_winner_t *dropped_winners; /* by text */
     size_t dropped_winner_count;
+    size_t close_count; /* configs left out, though within 5 % of the best on some shape */
     tsw_speedup_t gain; /* of the space, whatever was selected */
 } tsw_group_t;
 

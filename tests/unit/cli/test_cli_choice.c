@@ -132,6 +132,7 @@ static void test_print_when_some_fail_then_names_them(void **state)
     sample_dataset_record(cell, "T=4", TSW_OUTCOME_COMPILE_TIMEOUT);
     sample_dataset_record(cell, "T=8", TSW_OUTCOME_COMPILE_TIMEOUT);
     sample_dataset_record(cell, "T=16", TSW_OUTCOME_INTERRUPTED);
+    sample_dataset_timed(cell, "T=32", 2050000);
     tsw_dataset_canonicalise(&f.dataset);
     reduce(&f);
     tsw_buf_t out = TSW_BUF_INIT;
@@ -143,6 +144,8 @@ static void test_print_when_some_fail_then_names_them(void **state)
     assert_has(tsw_buf_text(&out), "what it often is: docs/rules.md#results-are-corrupt");
     assert_has(tsw_buf_text(&out), "what takes so long: docs/rules.md#tuning-is-slow");
     assert_null(strstr(tsw_buf_text(&out), "interrupted"));
+    assert_has(tsw_buf_text(&out),
+               "left out, though within 5 % of the best on some shape: 1 config\n");
     tsw_buf_fini(&out);
     fixture_free(&f);
 }

@@ -93,6 +93,33 @@ static void test_group_with_room_for_all_winners_loses_nothing(void **state)
     tsw_dataset_fini(&dataset);
 }
 
+/* What is left out is told apart by 5 % on at least one shape; an alias is told with its target. */
+static void test_left_out_configs_are_close_up_to_5_percent(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t time, other_time;
+        size_t close;
+    } cases[] = {{1049000, 1049000, 1}, {1051000, 1051000, 0}, {1300000, 1049000, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tsw_dataset_t dataset = sample_dataset_new();
+        for (int m = 0; m < 2; m++) {
+            tsw_cell_result_t *cell =
+                sample_dataset_cell(&dataset, "p", "dtype=f16", m == 0 ? "M=1" : "M=2", 90);
+            sample_dataset_timed(cell, "T=1", 2000000);
+            sample_dataset_timed(cell, "T=2", 1000000);
+            sample_dataset_timed(cell, "T=4", m == 0 ? cases[i].time : cases[i].other_time);
+            tsw_record_t *alias = sample_dataset_record(cell, "T=8", TSW_OUTCOME_ALIAS);
+            alias->alias_of = 1;
+        }
+        tsw_reduction_t *r = reduced(&dataset, 8);
+        assert_int_equal(r->groups[0].selected_count, 2);
+        assert_int_equal(r->groups[0].close_count, cases[i].close);
+        tsw_reduction_free(r);
+        tsw_dataset_fini(&dataset);
+    }
+}
+
 static void append_f64(tsw_buf_t *out, double value)
 {
     tsw_buf_append(out, &value, sizeof(value));
@@ -315,6 +342,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_group_takes_at_most_as_many_as_allowed),
         cmocka_unit_test(test_group_with_room_for_all_winners_loses_nothing),
+        cmocka_unit_test(test_left_out_configs_are_close_up_to_5_percent),
         cmocka_unit_test(test_reduction_does_not_depend_on_order),
         cmocka_unit_test(test_group_weights_decide_what_matters),
         cmocka_unit_test(test_group_choice_among_ties_is_the_fastest_then_the_first),
