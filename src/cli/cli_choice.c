@@ -274,6 +274,22 @@ static void print_unstable(const tsw_group_t *group, tsw_buf_t *out)
         tsw_buf_printf(out, "  unstable: %zu more\n", count - UNSTABLE_MAX);
 }
 
+/* One table serves an arch; who measured on two models should know. */
+static void print_models(const tsw_group_t *group, tsw_buf_t *out)
+{
+    const char *first = group->cells[0]->cell->gpu.name;
+    for (size_t i = 1; i < group->cell_count; i++) {
+        const char *name = group->cells[i]->cell->gpu.name;
+        if (strcmp(name, first) == 0)
+            continue;
+        tsw_buf_printf(out,
+                       "  measured on several models of GPU, such as %s and %s: what is best on "
+                       "one need not be so on the other\n",
+                       first, name);
+        return;
+    }
+}
+
 static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t *group,
                                 const tsw_cli_verdict_t *verdict, tsw_buf_t *out, tsw_err_t *err)
 {
@@ -307,6 +323,7 @@ static tsw_status_t print_group(const tsw_dataset_t *dataset, const tsw_group_t 
     for (size_t i = 0; i < group->selected_count; i++)
         tsw_buf_printf(out, "  %2zu  %s%s\n", i, group->selected[i], i == 0 ? "  (baseline)" : "");
     print_unstable(group, out);
+    print_models(group, out);
     tsw_cli_failures_of_group(group, out);
     tsw_cli_effort_print(dataset, group, out);
     return print_rows(group, out, err);

@@ -150,6 +150,30 @@ static void test_print_when_some_fail_then_names_them(void **state)
     fixture_free(&f);
 }
 
+/* Shapes of one arch that were measured on different GPUs are in one table; it says so. */
+static void test_print_when_models_differ_then_says_so(void **state)
+{
+    (void)state;
+    for (int differ = 0; differ <= 1; differ++) {
+        fixture_t f = {.dataset = sample_dataset_new()};
+        for (int m = 0; m < 2; m++) {
+            tsw_cell_result_t *cell =
+                sample_dataset_cell(&f.dataset, "demo", "dtype=f16", m == 0 ? "M=8" : "M=9", 90);
+            sample_dataset_timed(cell, "T=1", 2000000);
+            strcpy(cell->gpu.name, m * differ == 0 ? "GPU A" : "GPU B");
+        }
+        tsw_dataset_canonicalise(&f.dataset);
+        reduce(&f);
+        tsw_buf_t out = TSW_BUF_INIT;
+        assert_int_equal(tsw_cli_choice_print(&f.dataset, f.reduction, &f.verdicts, &out, NULL),
+                         TSW_OK);
+        bool is_told = strstr(tsw_buf_text(&out), "measured on several models of GPU") != NULL;
+        assert_int_equal(is_told, differ);
+        tsw_buf_fini(&out);
+        fixture_free(&f);
+    }
+}
+
 static void print_with_builds(const char *purpose, uint64_t compile_ns, tsw_buf_t *out)
 {
     fixture_t f = fixture_new();
@@ -310,6 +334,7 @@ int main(void)
         cmocka_unit_test(test_print_and_tables_when_all_are_estimates_then_no_interval),
         cmocka_unit_test(test_print_when_nothing_usable_then_names_why),
         cmocka_unit_test(test_print_when_some_fail_then_names_them),
+        cmocka_unit_test(test_print_when_models_differ_then_says_so),
         cmocka_unit_test(test_print_tells_what_tuning_takes),
         cmocka_unit_test(test_print_when_chosen_configs_are_slow_to_tune_then_says_so),
         cmocka_unit_test(test_tables_when_made_then_one_per_arch_and_consistent),

@@ -519,6 +519,58 @@ static void test_energy_decides_after_the_times(void **state)
     }
 }
 
+/* ---- what a cell asks of its device ---- */
+
+static struct {
+    const tsw_device_ops_t *real;
+    uint32_t memories, loads;
+} asked;
+
+static tsw_status_t count_memory(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
+                                 tsw_memory_t *memory_p, tsw_err_t *err)
+{
+    asked.memories++;
+    return asked.real->memory_new(dev, bytes, fence_bytes, memory_p, err);
+}
+
+static tsw_status_t count_load(tsw_device_t *dev, const void *cubin, size_t size, const char *entry,
+                               const tsw_kernel_model_t *model, tsw_kernel_t **kernel_p,
+                               tsw_err_t *err)
+{
+    asked.loads++;
+    return asked.real->kernel_load(dev, cubin, size, entry, model, kernel_p, err);
+}
+
+/* Buffers are made once per cell, split ones of in-place arguments too, and each config is loaded
+ * once: timing asks for neither. */
+static void test_timing_makes_no_buffer_and_loads_nothing(void **state)
+{
+    (void)state;
+    uint32_t memories = 0;
+    for (uint32_t configs = 1; configs <= 5; configs += 4) {
+        bench_fini(&bench);
+        bench_init(&bench, args, "k");
+        bench_open(&bench, "sim", "");
+        tsw_device_ops_t ops = *bench.dev->ops;
+        asked.real = bench.dev->ops;
+        asked.memories = asked.loads = 0;
+        ops.memory_new = count_memory;
+        ops.kernel_load = count_load;
+        bench.dev->ops = &ops;
+        assert_int_equal(bench_begin(&bench, NULL), TSW_OK);
+        const uint32_t loads = asked.loads;
+        for (uint32_t i = 0; i < configs; i++)
+            add(i);
+        assert_int_equal(asked.loads, loads + configs);
+        finish();
+        assert_int_equal(asked.loads, loads + configs);
+        assert_true(configs == 1 || asked.memories == memories);
+        memories = asked.memories;
+        bench.dev->ops = asked.real;
+    }
+    assert_true(memories > 0);
+}
+
 static tsw_status_t lost_counter(tsw_device_t *dev, const tsw_shot_t *shot, uint32_t round,
                                  double timeout_seconds, tsw_energy_t *energy_p, tsw_err_t *err)
 {
@@ -630,6 +682,7 @@ int main(void)
         TEST(test_samples_repeat_for_equal_seeds),
         TEST(test_a_bad_config_costs_only_itself),
         TEST(test_a_stage_that_fails_ends_a_config),
+        TEST(test_timing_makes_no_buffer_and_loads_nothing),
         TEST(test_a_lost_device_ends_the_process),
         TEST(test_a_hang_in_a_round_blames_the_right_config),
         TEST(test_a_refused_launch_in_a_round_drops_the_config),
