@@ -261,6 +261,14 @@ void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell)
     }
 }
 
+bool tsw_lane_cell_is_in_worker(const tsw_lane_cell_t *cell, int64_t config)
+{
+    if (config < 0 || config >= (int64_t)cell->config_count)
+        return false;
+    tsw_lane_config_state_t state = cell->configs[config].state;
+    return state == TSW_LANE_CONFIG_ADDED || state == TSW_LANE_CONFIG_VERIFIED;
+}
+
 bool tsw_lane_cell_is_final(const tsw_lane_cell_t *cell)
 {
     /* Should the reference fail yet, all configs are invalid, also those that did not compile. */

@@ -60,6 +60,8 @@ void tsw_lane_cell_rewind(tsw_lane_cell_t *cell);
 /* The rounds are over: verified configs that were timed are ok. */
 void tsw_lane_cell_end_timed(tsw_lane_cell_t *cell);
 
+/* Was given to the worker and has not ended; false for what is no config of the cell. */
+bool tsw_lane_cell_is_in_worker(const tsw_lane_cell_t *cell, int64_t config);
 /* Nothing is left to do, and the worker is through with it. */
 bool tsw_lane_cell_is_final(const tsw_lane_cell_t *cell);
 /* All configs are in the worker or have ended, and some are worth timing. */
