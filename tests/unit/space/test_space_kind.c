@@ -2,6 +2,7 @@
 #include "space/kind.h"
 
 #include "rules_pack.h"
+#include "space/space.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,6 +95,31 @@ static void test_occupancies_by_kind(void **state)
     assert_int_equal(tsw_kind_occupancy_only[3], 8);
 }
 
+/* A grid over rows, min(NUM_SM * occupancy, M): below, at and above what the device holds. */
+static void test_grid_of_rows_is_bounded_by_the_device(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t rows, occupancy;
+        uint32_t blocks;
+    } cases[] = {{1, 4, 1},     {527, 4, 527}, {528, 4, 528},
+                 {529, 4, 528}, {529, 8, 529}, {1000000, 8, 1056}};
+    tsw_pack_t *pack = rules_pack_new(&rules_rows, NULL, NULL);
+    const tsw_variant_t variant = {.pack = pack, .dtype = TSW_DTYPE_F16};
+    tsw_eval_t *eval = NULL;
+    assert_int_equal(tsw_eval_new(&eval, NULL), TSW_OK);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const int64_t dims[TSW_DIM_MAX] = {cases[i].rows};
+        const tsw_config_t config = {.values = {cases[i].occupancy}};
+        tsw_geometry_t geometry;
+        assert_int_equal(tsw_variant_bind(&variant, dims, &config, 132, eval, NULL), TSW_OK);
+        assert_int_equal(tsw_geometry_of(&pack->kernel, eval, &geometry, NULL), TSW_OK);
+        assert_int_equal(geometry.grid[0], cases[i].blocks);
+    }
+    tsw_eval_free(eval);
+    tsw_pack_free(pack);
+}
+
 static void check_gain(const rules_base_t *base, const char *old, const char *new_text, int low,
                        int high)
 {
@@ -123,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_intensity_chooses_nothing),
         cmocka_unit_test(test_intensity_at_its_bounds),
         cmocka_unit_test(test_occupancies_by_kind),
+        cmocka_unit_test(test_grid_of_rows_is_bounded_by_the_device),
         cmocka_unit_test(test_expected_gain_by_kind),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

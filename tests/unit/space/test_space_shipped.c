@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/mem.h"
 #include "pack/arch.h"
+#include "space/kind.h"
 #include "space/space.h"
 
 #include <setjmp.h>
@@ -91,6 +92,49 @@ static void test_quantised_output_needs_fp8(void **state)
     tsw_pack_free(pack);
 }
 
+/* What is searched for each shipped kernel, by its kind; and every template has a pack. */
+static void test_kinds_of_the_shipped_packs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        tsw_template_t template_id;
+        bool tiles; /* else the occupancy alone */
+    } packs[] = {
+        {"swiglu", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"geglu", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"rmsnorm", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"layernorm", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"softmax", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"cross_entropy", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"fp8_quantize", TSW_TEMPLATE_T1_ELEMENTWISE, false},
+        {"rope", TSW_TEMPLATE_T2_IN_PLACE, false},
+        {"matmul", TSW_TEMPLATE_T3_MATMUL, true},
+        {"bmm", TSW_TEMPLATE_T3_MATMUL, true},
+        {"sgemm", TSW_TEMPLATE_T3_MATMUL, true},
+        {"matmul_persistent", TSW_TEMPLATE_T4_PERSISTENT, true},
+        {"fmha", TSW_TEMPLATE_T5_FMHA, true},
+        {"fp8_gemm", TSW_TEMPLATE_T6_FP8, true},
+        {"grouped_gemm", TSW_TEMPLATE_T7_GROUPED, true},
+        {"fmha_varlen", TSW_TEMPLATE_T8_VARLEN, true},
+        {"dual_gemm", TSW_TEMPLATE_T9_DUAL, true},
+    };
+    tsw_names_t names = {0};
+    assert_int_equal(tsw_dir_list(TSW_SOURCE_DIR "/kernels", &names, NULL), TSW_OK);
+    assert_int_equal(names.count, sizeof(packs) / sizeof(packs[0]));
+    for (size_t i = 0; i < names.count; i++) {
+        tsw_pack_t *pack = read_pack(packs[i].name);
+        assert_int_equal(pack->template_id, packs[i].template_id);
+        assert_int_equal(tsw_kind_of(pack)->tiles, packs[i].tiles);
+        if (!packs[i].tiles) {
+            assert_int_equal(pack->knob_count, 1);
+            assert_string_equal(pack->knobs[0].name, "occupancy");
+        }
+        tsw_pack_free(pack);
+    }
+    tsw_names_fini(&names);
+}
+
 /* Rope's backward pass uses one buffer and is not searched: of the in-place kernels only the
  * forward pass is a pack. */
 static void test_backward_pass_in_place_is_no_pack(void **state)
@@ -116,6 +160,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_shipped_pack_has_a_space_on_every_arch),
+        cmocka_unit_test(test_kinds_of_the_shipped_packs),
         cmocka_unit_test(test_quantised_output_needs_fp8),
         cmocka_unit_test(test_backward_pass_in_place_is_no_pack),
     };
