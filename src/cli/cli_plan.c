@@ -101,6 +101,53 @@ static size_t count_slow(const tsw_plan_t *plan)
     return count;
 }
 
+static bool concerns(const tsw_finding_t *finding, const tsw_job_t *job)
+{
+    bool is_on = false;
+    for (size_t a = 0; a < job->arch_count; a++)
+        is_on = is_on || tsw_finding_is_on(finding, job->archs[a]);
+    return is_on && finding->reason == NULL;
+}
+
+static void print_lint(const tsw_job_t *job, const char *pack, const tsw_lint_t *lint)
+{
+    const tsw_finding_t *first = NULL;
+    size_t count = 0;
+    for (size_t i = 0; i < lint->count; i++) {
+        if (concerns(&lint->findings[i], job))
+            first = count++ == 0 ? &lint->findings[i] : first;
+    }
+    if (count > 0)
+        printf("\npack %s: %zu finding%s of 'tilesweep lint', the first: %s %s: %s\n", pack, count,
+               count == 1 ? "" : "s", first->number, first->rule, first->text);
+}
+
+static bool is_first_of_pack(const tsw_job_t *job, size_t entry)
+{
+    for (size_t i = 0; i < entry; i++) {
+        if (tsw_key_equal(job->entries[i].pack->key, job->entries[entry].pack->key))
+            return false;
+    }
+    return true;
+}
+
+/* Before a release costs hours: which packs lack coverage, or break another rule. What the lint
+ * cannot read is no matter here. */
+static tsw_status_t print_findings(const tsw_job_t *job, tsw_err_t *err)
+{
+    for (size_t i = 0; job->purpose == TSW_PURPOSE_RELEASE && i < job->entry_count; i++) {
+        tsw_lint_t lint = {0};
+        if (!is_first_of_pack(job, i))
+            continue;
+        tsw_status_t status = tsw_lint_pack(job->entries[i].pack, &lint, NULL);
+        if (status == TSW_ERR_NOMEM)
+            return tsw_err_nomem(err);
+        print_lint(job, job->entries[i].pack->name, &lint);
+        tsw_lint_fini(&lint);
+    }
+    return TSW_OK;
+}
+
 /* Where docs/rules.md goes on. */
 static void print_hints(const tsw_plan_t *plan)
 {
@@ -138,8 +185,10 @@ static tsw_status_t print_plan(const tsw_words_t *words, void *user, int *exit_p
             status = tsw_err_nomem(err);
         else
             fputs(tsw_buf_text(&out), stdout);
-        if (status == TSW_OK && !args->json)
+        if (status == TSW_OK && !args->json) {
             print_hints(plan);
+            status = print_findings(job, err);
+        }
     }
     tsw_buf_fini(&out);
     tsw_plan_free(plan);

@@ -115,6 +115,18 @@ const char *tsw_entry_anchor(tsw_entry_t entry)
     return anchors[entry];
 }
 
+bool tsw_finding_is_on(const tsw_finding_t *finding, tsw_arch_t arch)
+{
+    char name[16];
+    tsw_arch_format(arch, name);
+    size_t length = strlen(name);
+    for (const char *at = finding->archs; (at = strstr(at, name)) != NULL; at += length) {
+        if (at[length] == '\0' || at[length] == ',')
+            return true;
+    }
+    return finding->archs[0] == '\0';
+}
+
 bool tsw_finding_is_coverage(const tsw_finding_t *finding)
 {
     static const char *const names[] = {"two_values", "both_num_ctas", "four_occupancies"};
@@ -321,11 +333,9 @@ static void name_arch(tsw_finding_t *finding, tsw_arch_t number)
 {
     size_t used = strlen(finding->archs);
     char arch[16];
+    if (used > 0 && tsw_finding_is_on(finding, number))
+        return;
     tsw_arch_format(number, arch);
-    for (const char *at = finding->archs; (at = strstr(at, arch)) != NULL; at += strlen(arch)) {
-        if (at[strlen(arch)] == '\0' || at[strlen(arch)] == ',')
-            return;
-    }
     snprintf(finding->archs + used, sizeof(finding->archs) - used, "%s%s", used > 0 ? ", " : "",
              arch);
 }

@@ -50,6 +50,9 @@ tsw_status_t tsw_lint_table(const tsw_table_t *table, const tsw_pack_t *const *p
                             size_t pack_count, tsw_lint_t *lint_p, tsw_err_t *err);
 void tsw_lint_fini(tsw_lint_t *lint);
 
+/* Whether it concerns the arch: it names it, or none. */
+bool tsw_finding_is_on(const tsw_finding_t *finding, tsw_arch_t arch);
+
 /* Missing coverage of a list: the findings of two_values, both_num_ctas and four_occupancies on
  * this arch that are no exceptions. */
 bool tsw_finding_is_coverage(const tsw_finding_t *finding);

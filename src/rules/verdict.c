@@ -121,25 +121,13 @@ static void ask_asymmetric_tiles(tsw_lint_ctx_t *c, const char *shape)
     }
 }
 
-static bool is_on(const tsw_finding_t *finding, tsw_arch_t arch)
-{
-    char name[16];
-    tsw_arch_format(arch, name);
-    size_t length = strlen(name);
-    for (const char *at = finding->archs; (at = strstr(at, name)) != NULL; at += length) {
-        if (at[length] == '\0' || at[length] == ',')
-            return true;
-    }
-    return false;
-}
-
 /* Keeps the open coverage of one arch; the number of other open findings there. */
 static size_t keep_coverage(tsw_lint_t *lint, tsw_arch_t arch)
 {
     size_t kept = 0, others = 0;
     for (size_t i = 0; i < lint->count; i++) {
         tsw_finding_t *finding = &lint->findings[i];
-        const bool is_here = finding->archs[0] == '\0' || is_on(finding, arch);
+        const bool is_here = tsw_finding_is_on(finding, arch);
         if (tsw_finding_is_coverage(finding) && is_here) {
             lint->findings[kept++] = *finding;
         } else {
