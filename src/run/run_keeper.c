@@ -9,8 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WALL_PER_CPU 10.0 /* the wall cap of a build, times its CPU limit */
-#define LINES_MAX    200  /* of one keeper that go to the log */
+/* The wall cap of a build: so many times its CPU limit, and more, as a limit of one second says
+ * nothing of how busy the machine is. */
+#define WALL_PER_CPU 10.0
+#define WALL_MORE_S  60.0
+#define LINES_MAX    200 /* of one keeper that go to the log */
 
 struct tsw_run_keeper {
     tsw_run_keeper_t *next;
@@ -170,12 +173,18 @@ static void end_all(tsw_run_keeper_t *keeper, tsw_outcome_t outcome, const char 
     }
 }
 
+static double wall_cap_s(const tsw_run_keeper_t *keeper)
+{
+    const tsw_build_request_t *request = &keeper->request;
+    return WALL_MORE_S + WALL_PER_CPU * request->cpu_limit_s * (double)request->arch_count;
+}
+
 static void judge_death(tsw_run_keeper_t *keeper, const tsw_child_end_t *end)
 {
     char detail[TSW_DETAIL_MAX];
     double limit = keeper->request.cpu_limit_s;
     if (keeper->late) {
-        snprintf(detail, sizeof(detail), "not done after %.0f s", limit * WALL_PER_CPU);
+        snprintf(detail, sizeof(detail), "not done after %.0f s", wall_cap_s(keeper));
         end_all(keeper, TSW_OUTCOME_COMPILE_TIMEOUT, detail);
     } else if (end->signo == SIGXCPU) {
         snprintf(detail, sizeof(detail), "NVRTC used more than %.0f s of CPU time", limit);
@@ -328,8 +337,7 @@ static tsw_status_t start(tsw_run_keeper_t *keeper, tsw_err_t *err)
     builds->keepers = keeper;
     builds->running++;
     builds->alone_running = builds->alone_running || keeper->alone;
-    double limit = keeper->request.cpu_limit_s * (double)keeper->request.arch_count;
-    tsw_child_set_deadline(keeper->child, limit * WALL_PER_CPU);
+    tsw_child_set_deadline(keeper->child, wall_cap_s(keeper));
     return send_request(keeper, err);
 }
 

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 SKIP = 77
-TIMEOUT_S = 100
+TIMEOUT_S = 280
 
 
 def read_case(path):

@@ -12,6 +12,7 @@ from pathlib import Path
 
 PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "scontrol", "mpirun", "unshare", "ip", "bash")
 INNER = "TSW_TEST_SLURM_INNER"
+PATIENCE_S = 180  # what is to come must be there by then, on a machine however busy
 
 
 def missing():
@@ -37,15 +38,12 @@ def enter():
                           "--kill-child=KILL", sys.executable, *sys.argv])
 
 
-def await_true(what, seconds, question):
-    """Asks until the answer is true, and returns it."""
+def await_true(what, question, seen, seconds=PATIENCE_S):
+    """Asks until the answer is true. seen: tells what there is instead, when time is over."""
     end = time.monotonic() + seconds
-    while True:
-        answer = question()
-        if answer:
-            return answer
+    while not question():
         if time.monotonic() > end:
-            raise AssertionError(f"after {seconds} s still not: {what}")
+            raise AssertionError(f"after {seconds} s still not: {what}; there is: {seen()}")
         time.sleep(0.1)
 
 
@@ -79,10 +77,10 @@ SchedulerParameters=batch_sched_delay=0,bf_interval=1,sched_interval=2,sched_min
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 ReturnToService=2
-KillWait=3
-SlurmdTimeout=9
-SlurmctldTimeout=9
-MessageTimeout=10
+KillWait=10
+SlurmdTimeout=90
+SlurmctldTimeout=90
+MessageTimeout=30
 MinJobAge=3600
 """
 
@@ -106,10 +104,11 @@ class Cluster:
         self._start_munge()
         os.environ["SLURM_CONF"] = str(self.root / "slurm.conf")
         self._service("slurmctld", ["slurmctld", "-D", "-c"])
-        await_true("slurmctld answers", 30, lambda: run("scontrol", "ping", check=False).returncode == 0)
+        await_true("slurmctld answers", lambda: run("scontrol", "ping", check=False).returncode == 0,
+                   lambda: (self.root / "log/slurmctld.out").read_text())
         for number in range(1, len(self.gpus) + 1):
             self.boot(f"node{number}")
-        await_true("all nodes are idle", 30, self.all_idle)
+        self.await_idle()
         return self
 
     def __exit__(self, *_):
@@ -118,7 +117,7 @@ class Cluster:
         for service in self.services:
             service.terminate()
         for service in self.services:
-            service.wait(timeout=20)
+            service.wait(timeout=PATIENCE_S)
 
     def _be_head(self):
         names = ["localhost", "head", *(f"node{i + 1}" for i in range(len(self.gpus)))]
@@ -158,7 +157,7 @@ class Cluster:
         self._service("munged", ["munged", "--foreground", "--force", f"--socket={folder}/socket",
                                  f"--key-file={key}", f"--log-file={folder}/log",
                                  f"--pid-file={folder}/pid", f"--seed-file={folder}/seed"])
-        await_true("munged listens", 20, (folder / "socket").exists)
+        await_true("munged listens", (folder / "socket").exists, lambda: list(folder.iterdir()))
 
     def _service(self, name, command):
         with open(self.root / "log" / f"{name}.out", "w") as log:
@@ -184,7 +183,7 @@ class Cluster:
         outer = self.nodes.pop(name)
         for child in Path(f"/proc/{outer.pid}/task/{outer.pid}/children").read_text().split():
             os.kill(int(child), 9)  # the node's first process: the kernel ends the others with it
-        outer.wait(timeout=20)
+        outer.wait(timeout=PATIENCE_S)
 
     def hide(self, paths):
         """Replaces files and folders by empty ones, here and on all nodes, which boot anew."""
@@ -195,11 +194,13 @@ class Cluster:
         for name in list(self.nodes):
             self.crash(name)
             self.boot(name)
-        await_true("the nodes are idle again", 40, self.all_idle)
+        self.await_idle()
 
-    def all_idle(self):
-        states = run("sinfo", "-h", "-N", "-p", "batch", "-o", "%T").stdout.split()
-        return states == ["idle"] * len(self.gpus)
+    def states(self):
+        return run("sinfo", "-h", "-N", "-p", "batch", "-o", "%T").stdout.split()
+
+    def await_idle(self):
+        await_true("all nodes are idle", lambda: self.states() == ["idle"] * len(self.gpus), self.states)
 
     def logs(self):
         for path in sorted((self.root / "log").glob("*.log")):
@@ -207,7 +208,7 @@ class Cluster:
             print(f"---- the end of {path.name}", *text[-25:], sep="\n")
 
 
-def run(*words, check=True, env=None, cwd=None, limit_s=60):
+def run(*words, check=True, env=None, cwd=None, limit_s=PATIENCE_S):
     """A command that must end in time."""
     done = subprocess.run([str(word) for word in words], capture_output=True, text=True, timeout=limit_s,
                           env=env, cwd=cwd, stdin=subprocess.DEVNULL, check=False)
@@ -230,22 +231,30 @@ class Job:
     def state(self):
         return self.show()["JobState"]
 
+    def tell(self):
+        shown = self.show()
+        words = ("JobState", "Reason", "ExitCode", "Restarts", "RunTime", "StartTime", "NodeList")
+        return " ".join(f"{word}={shown.get(word)}" for word in words)
+
     def is_over(self):
         return self.state() not in ("PENDING", "RUNNING", "COMPLETING", "CONFIGURING", "SUSPENDED",
                                     "REQUEUED")
 
     def await_running(self):
-        await_true(f"job {self.number} runs", 60, lambda: self.state() == "RUNNING")
+        await_true(f"job {self.number} runs", lambda: self.state() == "RUNNING", self.tell)
 
-    def await_end(self, seconds=60):
+    def await_end(self):
         """Its state and exit code, as "COMPLETED", 0."""
-        await_true(f"job {self.number} is over", seconds, self.is_over)
+        await_true(f"job {self.number} is over", self.is_over, self.tell)
         shown = self.show()
         return shown["JobState"], int(shown["ExitCode"].split(":")[0])
 
-    def await_requeued(self, seconds=40):
-        await_true(f"job {self.number} is back in the queue", seconds,
-                   lambda: self.state() == "PENDING" and int(self.show()["Restarts"]) > 0)
+    def await_requeued(self):
+        def is_back():
+            shown = self.show()
+            return shown["JobState"] == "PENDING" and int(shown["Restarts"]) > 0
+
+        await_true(f"job {self.number} is back in the queue", is_back, self.tell)
 
     def start_now(self):
         """Slurm lets a requeued job wait for two minutes. Within two seconds a node would still refuse it:

@@ -32,13 +32,18 @@ measure: {protocol: rounds, rounds: 5, warmup: 1, seed: 1}
 DEVICES = "sim:h200@0,a100@0"
 PACE = "pace 1\n"  # a run takes about 2 s
 SEAL = "0.2s"
-LINGER_S = 5  # so long may a process outlive the kill of what it belongs to
-LIMIT_S = 30  # so long may anything take
+LINGER_S = 20  # so long may a process outlive the kill of what it belongs to, on a busy machine
+LIMIT_S = 120  # so long may anything take
+ATTEMPTS = 4
 
-# Takes a moment, in a process of its own.
+# Takes a moment, in a process of its own. While there is a file HELD, compilations beyond the number
+# in it wait.
 TILEIRAS = """\
 #!/bin/sh
+[ "$1" = --version ] && exec {real} "$@"
 /bin/sleep 0.05
+echo >>HELD.calls
+while read -r number <HELD && [ $(/usr/bin/wc -l <HELD.calls) -gt $number ]; do /bin/sleep 0.02; done 2>/dev/null
 exec {real} "$@"
 """
 
@@ -77,6 +82,10 @@ class Process:
         return self.name == kind
 
 
+def describe(processes):
+    return "; ".join(f"{p.pid} {p.state} {' '.join(p.words)}" for p in processes) or "none"
+
+
 def descendants(process, everybody):
     family = {process.pid}
     for other in everybody:  # parents come first, but for numbers that went round
@@ -93,7 +102,9 @@ class Storm:
         self.random = random.Random(seed)
         (root / "tmp").mkdir()
         (root / "job.yaml").write_text(JOB)
-        make_toolchain(self.bin.parent / "fake-toolchain", root / "toolchain", TILEIRAS)
+        self.held, self.calls = root / "held", root / "held.calls"
+        make_toolchain(self.bin.parent / "fake-toolchain", root / "toolchain",
+                       TILEIRAS.replace("HELD", str(self.held)))
         self.env = {
             "PATH": f"{bin_dir}:/usr/bin:/bin", "HOME": str(root), "LC_ALL": "C", "TMPDIR": str(root / "tmp"),
             "TSW_TOOLCHAIN": str(root / "toolchain"), "TSW_KERNELS": str(source_dir / "kernels"),
@@ -103,11 +114,14 @@ class Storm:
         begin = time.monotonic()
         demand(self.start("reference", 3).wait(LIMIT_S) == 0, "the undisturbed run fails")
         self.duration = time.monotonic() - begin
+        self.compilations = self.count_compilations()
+        self.linger_s = 0.0  # the longest that was seen
         self.tables = self.read_tables("reference")
         demand(len(self.tables) == 2, "the undisturbed run has no tables")
 
     def start(self, run, ranks, *options, mishap=""):
         """Each rank's log goes to a file of its own."""
+        self.calls.write_text("")
         scenario = self.root / f"{run}.scenario"
         scenario.write_text(PACE + mishap)
         script = f'exec tilesweep run job.yaml -v -o {run} "$@" 2>>{run}.log.$OMPI_COMM_WORLD_RANK'
@@ -117,6 +131,25 @@ class Storm:
         with out:
             return subprocess.Popen(words, cwd=self.root, env=self.env | {"TSW_SIM_SCENARIO": str(scenario)},
                                     stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+
+    def count_compilations(self):
+        """That began since the start."""
+        return self.calls.read_text().count("\n")
+
+    def hold(self):
+        """After so many compilations as chance says the next one waits for `release`, and with it the run."""
+        self.held.write_text(f"{self.random.randrange(self.compilations)}\n")
+
+    def release(self):
+        self.held.unlink(missing_ok=True)
+
+    def await_held(self, launched):
+        number, end = int(self.held.read_text()), time.monotonic() + LIMIT_S
+        while self.count_compilations() <= number:
+            demand(launched.poll() is None, f"the run was over, with code {launched.returncode}, at "
+                   f"{self.count_compilations()} compilations of {self.compilations}")
+            demand(time.monotonic() < end, f"{self.count_compilations()} compilations after {LIMIT_S} s")
+            time.sleep(0.02)
 
     def processes(self):
         """Those alive, oldest first."""
@@ -132,8 +165,10 @@ class Storm:
 
     def kill_one(self, kind, launched):
         """As soon as there is one: the pids of what it had started. None: the run is over."""
+        end = time.monotonic() + LIMIT_S
         while launched.poll() is None:
             everybody = self.processes()
+            demand(time.monotonic() < end, f"after {LIMIT_S} s no {kind} among: {describe(everybody)}")
             found = [process for process in everybody if process.is_a(kind)]
             try:
                 if found:
@@ -149,10 +184,11 @@ class Storm:
         """All of ours, or those with a number of pids, within LINGER_S of begin."""
         while True:
             left = [p for p in self.processes() if pids is None or p.pid in pids]
+            took_s = time.monotonic() - begin
             if not left:
+                self.linger_s = max(self.linger_s, took_s)
                 return
-            demand(time.monotonic() - begin < LINGER_S,
-                   f"after {LINGER_S} s still there: " + ", ".join(f"{p.pid} {p.words}" for p in left))
+            demand(took_s < LINGER_S, f"after {took_s:.0f} s still there: {describe(left)}")
             time.sleep(0.02)
 
     def clean_up(self):
@@ -213,28 +249,39 @@ def read_logs(storm, run, sizes):
     return texts
 
 
-def abort(storm, run, ranks):
-    """A rank gives up the job, by MPI_Abort."""
-    mishap = f"rank={storm.random.randrange(ranks)} abort@{storm.random.randint(1, 5)}\n"
-    code = storm.start(run, ranks, mishap=mishap).wait(LIMIT_S)
+def abort(storm, run, ranks, cells):
+    """A rank gives up the job, by MPI_Abort, after so many cells. False: it did not get as many."""
+    rank = storm.random.randrange(ranks)
+    code = storm.start(run, ranks, mishap=f"rank={rank} abort@{cells}\n").wait(LIMIT_S)
+    if code == 0 and "gives up the job" not in (storm.root / f"{run}.log.{rank}").read_text(errors="replace"):
+        return False
     demand(code == 70, f"exit code {code} after MPI_Abort")
     storm.expect_gone(time.monotonic())
+    return True
 
 
 def kill(storm, run, ranks, kind, moment):
-    """False: the run was over before."""
+    """Without a moment: while a compilation waits. False: the run was over before."""
+    if moment is None:
+        storm.hold()
     launched = storm.start(run, ranks)
-    time.sleep(moment)
+    if moment is None:
+        storm.await_held(launched)
+    else:
+        time.sleep(moment)
     family = storm.kill_one(kind, launched)
     struck = time.monotonic()
     if family is None:
         return False
     if kind in ENDS_RUN:
         launched.wait(LIMIT_S)
-        demand(time.monotonic() - struck < LINGER_S, f"the job went on after the death of a {kind}")
+        took_s = time.monotonic() - struck
+        demand(took_s < LINGER_S, f"the job went on for {took_s:.0f} s after the death of a {kind}")
         storm.expect_gone(struck)
+        storm.release()
         return True
     storm.expect_gone(struck, family)
+    storm.release()
     code = launched.wait(LIMIT_S)
     # Before it has said hello nobody knows what the worker could have done.
     demand(code == 0 or kind == "worker" and code == 3, f"exit code {code} after the death of a {kind}")
@@ -247,8 +294,10 @@ def strike(storm, run, kind, moment):
     ranks = storm.random.choice((3, 4))
     sizes = {}
     if kind == "abort":
-        abort(storm, run, ranks)
-    elif not kill(storm, run, ranks, kind, moment):
+        struck = abort(storm, run, ranks, 1 if moment is None else storm.random.randint(1, 5))
+    else:
+        struck = kill(storm, run, ranks, kind, moment)
+    if not struck:
         return None
     before = Account().read(read_logs(storm, run, sizes))
     if (storm.root / run / "parts").exists():
@@ -275,17 +324,17 @@ def one_kill(storm, number, kind):
     latest = 0.5 if kind in ("keeper", "compiler") else 1.0  # builds come first
     moment = storm.random.uniform(0.1, latest) * storm.duration
     begin = time.monotonic()
-    for attempt in range(4):
-        run = f"run{number}-{attempt}"
-        done = strike(storm, run, kind, moment)
+    for attempt in range(ATTEMPTS):
+        done = strike(storm, f"run{number}-{attempt}", kind, moment)
         if done is not None:
             break
-        moment *= 0.6
-    demand(done is not None, f"no {kind} was there to be killed")
+        moment = None
+    demand(done is not None, f"{ATTEMPTS} runs were over before a {kind} could be struck")
     before, after, ranks = done
     again = judge(before, after, ranks)
     records = sum(before.records[cell] for cell in again) + before.twice
-    print(f"{number:3}: {kind:11} after {moment:4.2f} s: {len(before.begun):2} cells begun, {len(before.in_hand)} in "
+    when = "with a compilation" if moment is None else f"after {moment:4.2f} s"
+    print(f"{number:3}: {kind:11} {when}: {len(before.begun):2} cells begun, {len(before.in_hand)} in "
           f"hand, {len(before.unsealed):2} not sealed; made anew {len(again):2} cells, {records:3} records"
           f"; {time.monotonic() - begin:.1f} s", flush=True)
     for path in storm.root.glob(f"run{number}-*"):
@@ -301,10 +350,13 @@ def main():
         storm = Storm(root, seed, Path(sys.argv[3]).resolve(), Path(sys.argv[4]).resolve())
         print(f"seed {seed}: {kills} kills in runs of {storm.duration:.1f} s", flush=True)
         counts = [one_kill(storm, number, KINDS[(seed + number) % len(KINDS)]) for number in range(1, kills + 1)]
-        print(f"{sum(count[0] for count in counts)} of {sum(count[1] for count in counts)} records were made anew")
-    except Failure as failure:
+        print(f"{sum(count[0] for count in counts)} of {sum(count[1] for count in counts)} records were made anew; "
+              f"nothing lived on for more than {storm.linger_s:.1f} s")
+    except (Failure, subprocess.TimeoutExpired) as failure:
         failed = True
         print(f"FAILED: {failure}")
+        if storm is not None:
+            print(f"there are: {describe(storm.processes())}")
         newest = sorted([*root.glob("*.out"), *root.glob("*.log.*")], key=lambda path: path.stat().st_mtime)
         for path in newest[-5:]:
             print(f"---- the end of {path.name}", *path.read_text(errors="replace").splitlines()[-15:], sep="\n")
