@@ -10,6 +10,7 @@
 #include "sample_pack.h"
 #include "table/table_match.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { CONFIGS = 3 };
@@ -75,6 +76,43 @@ static void test_names_values_and_constants_match(void **state)
     tsw_pack_free(pack);
 }
 
+/* What the file says of TILE_M, and what that is; -1: no whole number. */
+static void test_values_are_whole_numbers_however_written(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *json;
+        int64_t value;
+    } cases[] = {{"true", 1},   {"false", 0},    {"\"True\"", 1}, {"\"False\"", 0}, {"7", 7},
+                 {"\"8\"", 8},  {"1e3", 1000},   {"9.0", 9},      {"1.5", -1},      {"1e300", -1},
+                 {"\"x\"", -1}, {"\"nan\"", -1}, {"\"\"", -1},    {"\"4 \"", -1}};
+    tsw_pack_t *pack = sample_pack_new(sample_pack_lists, "");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tsw_import_t import = {.count = 0};
+        tsw_config_t config = {.values = {cases[i].value, 64, 2, 1}};
+        tsw_match_t wanted = {.label = "f.json",
+                              .import = &import,
+                              .pack = pack,
+                              .configs = &config,
+                              .config_count = 1};
+        char text[256];
+        uint32_t index = 9;
+        size_t found = 0;
+        snprintf(text, sizeof(text),
+                 "{\"metadata\": {\"timeunit\": \"ms\"}, \"results\": [{\"configuration\": "
+                 "{\"TILE_M\": %s, \"TILE_N\": 64}, \"times\": {\"runtimes\": [1]}}]}",
+                 cases[i].json);
+        tsw_config_set_key(pack, &config);
+        assert_int_equal(tsw_import_read("f.json", text, strlen(text), &import, NULL), TSW_OK);
+        tsw_status_t status = tsw_match_configs(&wanted, &index, &found, NULL);
+        if (status != (cases[i].value >= 0 ? TSW_OK : TSW_ERR_INPUT))
+            fail_msg("%s: %d", cases[i].json, (int)status);
+        assert_int_equal(found, cases[i].value >= 0);
+        tsw_import_fini(&import);
+    }
+    tsw_pack_free(pack);
+}
+
 static void test_match_without_memory(void **state)
 {
     (void)state;
@@ -97,6 +135,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_names_values_and_constants_match),
+        cmocka_unit_test(test_values_are_whole_numbers_however_written),
         cmocka_unit_test(test_match_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
