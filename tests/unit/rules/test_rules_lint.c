@@ -160,6 +160,7 @@ static void test_every_rule_has_a_case(void **state)
     static const char *const elsewhere[] = {"kind_fits",    "at_most_8", "baseline_first",
                                             "release_only", "fallback",  "same_pack"};
     tsw_rule_t rule;
+    size_t named = 0;
     (void)state;
     for (size_t i = 0; tsw_lint_rule(i, &rule); i++) {
         bool found = false;
@@ -169,7 +170,9 @@ static void test_every_rule_has_a_case(void **state)
             found = found || strcmp(elsewhere[k], rule.name) == 0;
         if (!found)
             fail_msg("rule %s has no test", rule.name);
+        named += found;
     }
+    assert_int_equal(named, 30);
 }
 
 static void test_docs_name_every_rule(void **state)
@@ -185,6 +188,63 @@ static void test_docs_name_every_rule(void **state)
             fail_msg("docs/rules.md lacks '%s'", row);
     }
     tsw_buf_fini(&page);
+}
+
+static void check_exception(const char *rule, const char *text)
+{
+    char exception[128];
+    snprintf(exception, sizeof(exception),
+             "exceptions:\n  - {rule: %s, reason: r}\ntolerances:", rule);
+    tsw_pack_t *pack = rules_pack_new(&rules_rows, "tolerances:", exception);
+    tsw_lint_t lint = rules_lint_of(pack);
+    assert_int_equal(lint.count, 1);
+    assert_string_equal(lint.findings[0].text, text);
+    tsw_lint_fini(&lint);
+    tsw_pack_free(pack);
+}
+
+static void test_exceptions_of_no_use_are_told_from_misspelt_ones(void **state)
+{
+    (void)state;
+    check_exception("two_values", "no exception from two_values is needed");
+    check_exception("two_value", "there is no rule 'two_value' (did you mean 'two_values'?)");
+    check_exception("x", "there is no rule 'x'");
+}
+
+/* Of two dtypes, two values of a flag and a static dim: a filter leaves the whole list, or, of some
+ * variant, nothing but the baseline. */
+static void check_variants(const char *keep, size_t wanted)
+{
+    const char *rows = rules_rows.yaml;
+    tsw_buf_t yaml = TSW_BUF_INIT;
+    tsw_buf_printf(&yaml,
+                   "%.*sdims: [M, D]\nstatic: [D]\nflags: {causal: [0, 1]}\ndtypes: [f16, f32]\n"
+                   "constraints:\n  - {name: c, keep: \"occupancy == 4 or %s\", reason: r}\n%s",
+                   (int)(strstr(rows, "dims:") - rows), rows, keep, strstr(rows, "args:"));
+    const rules_base_t base = {tsw_buf_text(&yaml), rules_rows.source};
+    tsw_pack_t *pack =
+        rules_pack_new(&base, "tolerances:\n", "tolerances:\n  f32: {atol: 0.1, rtol: 0.01}\n");
+    tsw_lint_t lint = rules_lint_of(pack);
+    assert_int_equal(lint.count, wanted);
+    if (wanted > 0) { /* the same for each variant and arch */
+        assert_string_equal(lint.findings[0].rule, "empty_list");
+        assert_string_equal(lint.findings[0].archs,
+                            "sm_80, sm_86, sm_89, sm_90, sm_100, sm_103, sm_120");
+    }
+    tsw_lint_fini(&lint);
+    tsw_pack_free(pack);
+    tsw_buf_fini(&yaml);
+}
+
+static void test_lists_are_asked_for_every_variant(void **state)
+{
+    (void)state;
+    check_variants("ELEM_BYTES > 0 and D == 128", 0);
+    check_variants("ELEM_BYTES == 2", 1);
+    check_variants("ELEM_BYTES == 4", 1);
+    check_variants("causal == 0", 1);
+    check_variants("causal == 1", 1);
+    check_variants("D ~= 128", 1);
 }
 
 static void test_exception_when_stated_keeps_the_finding_closed(void **state)
@@ -275,6 +335,8 @@ int main(void)
         cmocka_unit_test(test_kind_fits_when_class_belies_template),
         cmocka_unit_test(test_every_rule_has_a_case),
         cmocka_unit_test(test_docs_name_every_rule),
+        cmocka_unit_test(test_exceptions_of_no_use_are_told_from_misspelt_ones),
+        cmocka_unit_test(test_lists_are_asked_for_every_variant),
         cmocka_unit_test(test_exception_when_stated_keeps_the_finding_closed),
         cmocka_unit_test(test_coverage_when_missing_proposes_a_row),
         cmocka_unit_test(test_messages_lead_to_all_five_entries),
