@@ -3,7 +3,7 @@
 #define TSW_MEASURE_MEASURE_CELL_H
 
 #include "measure/measure.h"
-#include "measure/policy.h"
+#include "measure/policy_wave.h"
 
 /* One argument of the pack. Buffers that its role does not need have no bytes. */
 typedef struct {
@@ -85,6 +85,26 @@ struct tsw_measure {
     int32_t pick;
 };
 
+/* ---- measure_call.c ---- */
+
+bool tsw_measure_is_fixed(const tsw_measure_t *measure); /* launches only, nothing verified */
+uint64_t tsw_measure_now_ns(const tsw_measure_t *measure);
+/* From now on time goes to another use; yields the one before. */
+tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use);
+/* Launch a config and wait, within the policy's limit. *ns_p: how long it took. */
+tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, uint64_t *ns_p,
+                                tsw_err_t *err);
+/* Tell the sink what became of a config. */
+void tsw_measure_tell(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_outcome_t outcome,
+                      const char *detail, const tsw_verify_facts_t *verify);
+/* A call for the config failed: tells its outcome, device_outcome for a plain refusal. Yields
+ * TSW_OK when the process may go on. */
+tsw_status_t tsw_measure_blame(tsw_measure_t *measure, tsw_measure_entry_t *entry,
+                               tsw_status_t status, tsw_outcome_t device_outcome,
+                               const tsw_err_t *err);
+/* The process cannot go on after these. */
+bool tsw_measure_is_fatal(tsw_status_t status);
+
 /* ---- measure_args.c ---- */
 
 /* Evaluate sizes, allocate everything, fill the inputs. */
@@ -104,6 +124,14 @@ tsw_status_t tsw_measure_params(const tsw_measure_t *measure, tsw_buffers_t buff
 /* Only the pointers, of a launch whose scalars are set; set above 0: only split buffers. */
 void tsw_measure_pointers(const tsw_measure_t *measure, tsw_buffers_t buffers, uint32_t set,
                           tsw_launch_t *launch);
+
+/* ---- measure_kernel.c ---- */
+
+/* What all kernels of the cell have in common; a config's own numbers are the caller's to add. */
+tsw_kernel_model_t tsw_measure_model(const tsw_measure_t *measure);
+/* Geometry and parameters; config NULL: the reference. */
+tsw_status_t tsw_measure_make_launch(tsw_measure_t *measure, const tsw_config_t *config,
+                                     tsw_launch_t *launch, tsw_err_t *err);
 
 /* ---- measure_ring.c ---- */
 
@@ -152,6 +180,9 @@ tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err);
 /* Note what must not change: inputs and the reference's outputs. Damaged fences are mended; detail
  * as below. */
 tsw_status_t tsw_measure_seal(tsw_measure_t *measure, char *detail, tsw_err_t *err);
+/* (Re)compute the reference's outputs, and note what must not change. detail: fences that it
+ * damaged, as tsw_measure_inspect. */
+tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err);
 /* Finds and mends what a launch damaged: fences, inputs, reference outputs. detail: the first
  * damage in words, "" when there is none; size TSW_DETAIL_MAX. */
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err);
@@ -160,7 +191,7 @@ tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t
 tsw_status_t tsw_measure_judge(tsw_measure_t *measure, tsw_outcome_t *outcome_p, char *detail,
                                tsw_verify_facts_t *facts_p, tsw_err_t *err);
 
-/* ---- measure_rounds.c ---- */
+/* ---- measure_look.c ---- */
 
 /* A round with the state of the GPU as it is now, or is noted. */
 tsw_round_t tsw_measure_round(const tsw_telemetry_t *telemetry, const tsw_health_t *health);
@@ -181,28 +212,5 @@ void tsw_measure_clock_note(tsw_measure_clock_t *clock, const tsw_telemetry_t *n
 tsw_status_t tsw_measure_verify(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_err_t *err);
 /* After the rounds: every config's last launch, and its in-place form. */
 tsw_status_t tsw_measure_verify_again(tsw_measure_t *measure, tsw_err_t *err);
-
-/* ---- measure.c ---- */
-
-bool tsw_measure_is_fixed(const tsw_measure_t *measure); /* launches only, nothing verified */
-uint64_t tsw_measure_now_ns(const tsw_measure_t *measure);
-/* From now on time goes to another use; yields the one before. */
-tsw_use_t tsw_measure_turn(tsw_measure_t *measure, tsw_use_t use);
-/* Launch a config and wait, within the policy's limit. *ns_p: how long it took. */
-tsw_status_t tsw_measure_launch(tsw_measure_t *measure, const tsw_launch_t *launch, uint64_t *ns_p,
-                                tsw_err_t *err);
-/* (Re)compute the reference's outputs, and note what must not change. detail: fences that it
- * damaged, as tsw_measure_inspect. */
-tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err);
-/* Tell the sink what became of a config. */
-void tsw_measure_tell(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_outcome_t outcome,
-                      const char *detail, const tsw_verify_facts_t *verify);
-/* A call for the config failed: tells its outcome, device_outcome for a plain refusal. Yields
- * TSW_OK when the process may go on. */
-tsw_status_t tsw_measure_blame(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                               tsw_status_t status, tsw_outcome_t device_outcome,
-                               const tsw_err_t *err);
-/* The process cannot go on after these. */
-bool tsw_measure_is_fatal(tsw_status_t status);
 
 #endif

@@ -4,6 +4,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+/* The reference is plain and slow on purpose. */
+static const double least_reference_timeout_s = 60.0;
+
 typedef struct {
     const tsw_memory_t *memory;
     const char *name; /* of the argument */
@@ -209,6 +212,23 @@ tsw_status_t tsw_measure_seal(tsw_measure_t *measure, char *detail, tsw_err_t *e
         measure->args[i].reference_sum = references[i].sum;
     }
     return status == TSW_OK ? judge_all_fences(measure, detail, err) : status;
+}
+
+tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err)
+{
+    double timeout_s = 10 * measure->cell.policy.launch_timeout_s;
+    if (timeout_s < least_reference_timeout_s)
+        timeout_s = least_reference_timeout_s;
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; i < measure->arg_count && status == TSW_OK; i++)
+        if (measure->args[i].reference.total > 0)
+            status =
+                measure->dev->ops->poison(measure->dev, &measure->args[i].reference, false, err);
+    if (status == TSW_OK)
+        status = measure->dev->ops->run(measure->dev, &measure->reference_launch, timeout_s, err);
+    if (status == TSW_OK)
+        status = tsw_measure_seal(measure, detail, err);
+    return status;
 }
 
 tsw_status_t tsw_measure_inspect(tsw_measure_t *measure, char *detail, tsw_err_t *err)

@@ -42,12 +42,6 @@ size_t tsw_policy_wave_max(const tsw_policy_state_t *state)
     return state->ops->wave_max(state);
 }
 
-bool tsw_policy_is_spent(const tsw_policy_state_t *state)
-{
-    double budget_s = state->policy.cell_budget_s;
-    return budget_s > 0 && (double)state->spent_ns >= budget_s * 1e9;
-}
-
 void tsw_policy_next(tsw_policy_state_t *state, tsw_wave_t *wave_p)
 {
     state->ops->next(state, wave_p);

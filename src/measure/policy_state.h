@@ -2,7 +2,7 @@
 #ifndef TSW_MEASURE_POLICY_STATE_H
 #define TSW_MEASURE_POLICY_STATE_H
 
-#include "measure/policy.h"
+#include "measure/policy_wave.h"
 
 typedef struct {
     void (*free)(tsw_policy_state_t *state);
