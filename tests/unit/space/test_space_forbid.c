@@ -100,12 +100,13 @@ static void test_an_exception_of_the_pack_lets_it_pass(void **state)
         char name[32];
         snprintf(name, sizeof(name), "%s", strchr(cases[i].rule, ' ') + 1);
         tsw_exception_t exception = {.rule = name, .reason = name};
+        tsw_exception_t *own = pack->exceptions;
         pack->exceptions = &exception;
         pack->exception_count = 1;
         assert_int_equal(make(pack, TSW_PURPOSE_RELEASE, NULL), TSW_OK);
         exception.arch = 80;
         assert_int_equal(make(pack, TSW_PURPOSE_RELEASE, NULL), TSW_ERR_INPUT);
-        pack->exceptions = NULL;
+        pack->exceptions = own;
         pack->exception_count = 0;
         tsw_pack_free(pack);
     }

@@ -74,13 +74,14 @@ static void test_exception_keeps_them(void **state)
     char rule[] = "fp8_block";
     tsw_pack_t *pack = rules_pack_new(&rules_fp8, ROWS, WIDE);
     tsw_exception_t exception = {.rule = rule, .reason = rule};
+    tsw_exception_t *own = pack->exceptions;
     pack->exceptions = &exception;
     pack->exception_count = 1;
     tsw_space_t space = space_of(pack);
     assert_null(find_filter(&space, "fp8_block"));
     assert_int_equal(space.count, 16);
     tsw_space_fini(&space);
-    pack->exceptions = NULL;
+    pack->exceptions = own;
     pack->exception_count = 0;
     tsw_pack_free(pack);
 }
