@@ -57,6 +57,15 @@ static const struct {
     {"baseline_listed", &rules_rows, "occupancy: 4}", "occupancy: 5}"},
     {"baseline_legal", &rules_matmul, "tolerances:",
      "constraints:\n  - {name: c, keep: TILE_M ~= 128 or TILE_N ~= 64, reason: r}\ntolerances:"},
+    {"baseline_legal", &rules_matmul, "128, TILE_N: 64, TILE_K: 64, occupancy: 2, num_ctas: 1}",
+     "256, TILE_N: 128, TILE_K: 64, occupancy: 1, num_ctas: 2}"}, /* where clusters lack */
+    {"two_values", &rules_matmul,
+     "hints: [occupancy, num_ctas]\nbaseline: {TILE_M: 128, TILE_N: 64, TILE_K: 64, occupancy: 2, "
+     "num_ctas: 1}\noptions: []\nlists:\n  default:\n    source: tests\n    configs:\n"
+     "      - {TILE_M: [64, 128], TILE_N: [64, 128], TILE_K: 64, " MATMUL_ROW "\n" PAIR_ROW,
+     "hints: [num_ctas]\nbaseline: {TILE_M: 128, TILE_N: 64, TILE_K: 64, num_ctas: 1}\n"
+     "lists:\n  default:\n    source: tests\n    configs:\n"
+     "      - {TILE_M: [64, 128], TILE_N: [64, 128], TILE_K: 64, num_ctas: [1, 2]}\n"},
     {"two_values", &rules_matmul,
      "TILE_N: [64, 128], TILE_K: 64, occupancy: [1, 2], num_ctas: 1}\n"
      "      - {TILE_M: 256, TILE_N: 128",
