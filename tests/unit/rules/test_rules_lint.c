@@ -47,6 +47,8 @@ static const struct {
     {"persistent_grid", &rules_matmul, "template: T3", "template: T4"},
     {"math_flags", &rules_matmul, "options: []", "options: [--use_fast_math]"},
     {"split_buffers", &rules_rope, "DTYPE* Y", "DTYPE* __restrict__ Y"},
+    {"split_buffers", &rules_rope, "const DTYPE* X, DTYPE* Y",
+     "const pair<int, 2>* X, pair<int, 2>* __restrict__ Y"},
     {"hints_in_source", &rules_rows, "occupancy = OCCUPANCY", "occupancy = 4"},
     {"hint_for_arch", &rules_rows, "hint(0", "hint(900"},
     {"has_list", &rules_rows, "  default:", "  sm_90:"},
@@ -103,6 +105,24 @@ static void test_clean_packs_have_no_finding(void **state)
         tsw_lint_t lint = rules_lint_of(pack);
         if (lint.count > 0)
             fail_msg("base %zu: %s: %s", i, lint.findings[0].rule, lint.findings[0].text);
+        tsw_lint_fini(&lint);
+        tsw_pack_free(pack);
+    }
+}
+
+static void test_sources_that_hint_for_all_archs_are_clean(void **state)
+{
+    static const char *const hints[] = {
+        "hint(0, occupancy = OCCUPANCY), hint(900, occupancy = OCCUPANCY)",
+        "hint(900, occupancy = OCCUPANCY), hint(0, occupancy = OCCUPANCY)",
+        "hint(900, num_ctas = (2)), other(OCCUPANCY)",
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
+        tsw_pack_t *pack = rules_pack_new(&rules_rows, "hint(0, occupancy = OCCUPANCY)", hints[i]);
+        tsw_lint_t lint = rules_lint_of(pack);
+        if (lint.count > 0)
+            fail_msg("%s: %s", hints[i], lint.findings[0].text);
         tsw_lint_fini(&lint);
         tsw_pack_free(pack);
     }
@@ -218,6 +238,19 @@ static void test_exceptions_of_no_use_are_told_from_misspelt_ones(void **state)
     check_exception("two_values", "no exception from two_values is needed");
     check_exception("two_value", "there is no rule 'two_value' (did you mean 'two_values'?)");
     check_exception("x", "there is no rule 'x'");
+}
+
+static void test_exception_for_every_arch_leaves_nothing_to_say(void **state)
+{
+    (void)state;
+    tsw_pack_t *pack =
+        rules_pack_new(&rules_rows, "[1, 2, 4, 8]}\n",
+                       "[1, 2, 4]}\nexceptions:\n  - {rule: four_occupancies, reason: no room}\n");
+    tsw_lint_t lint = rules_lint_of(pack);
+    assert_int_equal(lint.count, 1);
+    assert_int_equal(lint.open, 0);
+    tsw_lint_fini(&lint);
+    tsw_pack_free(pack);
 }
 
 /* Of two dtypes, two values of a flag and a static dim: a filter leaves the whole list, or, of some
@@ -340,11 +373,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clean_packs_have_no_finding),
+        cmocka_unit_test(test_sources_that_hint_for_all_archs_are_clean),
         cmocka_unit_test(test_each_rule_when_broken_speaks_alone),
         cmocka_unit_test(test_kind_fits_when_class_belies_template),
         cmocka_unit_test(test_every_rule_has_a_case),
         cmocka_unit_test(test_docs_name_every_rule),
         cmocka_unit_test(test_exceptions_of_no_use_are_told_from_misspelt_ones),
+        cmocka_unit_test(test_exception_for_every_arch_leaves_nothing_to_say),
         cmocka_unit_test(test_lists_are_asked_for_every_variant),
         cmocka_unit_test(test_exception_when_stated_keeps_the_finding_closed),
         cmocka_unit_test(test_coverage_when_missing_proposes_a_row),

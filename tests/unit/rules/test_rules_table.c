@@ -44,6 +44,7 @@ static void check(fixture_t *f, const char *rule)
     if (rule != NULL) {
         assert_string_equal(lint.findings[0].rule, rule);
         assert_null(lint.findings[0].place.file);
+        assert_non_null(lint.findings[0].fix);
     }
     tsw_lint_fini(&lint);
     tsw_pack_free(f->pack);
@@ -105,6 +106,10 @@ static void test_num_ctas_of_1_stays(void **state)
     set_up(&f);
     f.table.arch = 80;
     check(&f, "fallback");
+    set_up(&f);
+    f.table.arch = 80;
+    f.entry.config_count = 1; /* the baseline alone */
+    check(&f, NULL);
 }
 
 static void test_pack_has_changed(void **state)
