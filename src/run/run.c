@@ -7,6 +7,7 @@
 
 #include <signal.h>
 
+#define EXIT_ENV 3
 #define EXIT_BUG 70
 
 /* The one word that a signal handler may write. */
@@ -37,9 +38,15 @@ void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
     run->broken = true;
 }
 
+void tsw_run_abort(tsw_run_t *run, tsw_status_t status)
+{
+    bool is_env = status == TSW_ERR_NOMEM || status == TSW_ERR_PEER;
+    tsw_comm_abort(run->comm, is_env ? EXIT_ENV : EXIT_BUG);
+}
+
 /* What must be true before work starts. Every rank enters every stage and all agree after each, so
  * that one rank's trouble is the trouble of all and nobody waits for ever. */
-static const struct {
+static const struct stage {
     const char *name; /* for a trace of what a start takes */
     tsw_status_t (*enter)(tsw_run_t *run, tsw_err_t *err);
 } stages[] = {
@@ -69,12 +76,22 @@ static const struct {
     {"begin coordinator", tsw_run_coord_init},
 };
 
+/* A signal does not wait for the plan of a million cells: until the attempt begins there is nothing
+ * to lose, and nothing to tell but this. Later the loop obeys it. */
+static tsw_status_t enter(tsw_run_t *run, const struct stage *stage, tsw_err_t *err)
+{
+    tsw_status_t status = stage->enter(run, err);
+    if (status == TSW_OK && run->attempt == 0 && tsw_run_drain_requested())
+        status = tsw_err_set(err, TSW_ERR_CANCELED, "stopped before any work; --resume goes on");
+    return status;
+}
+
 static tsw_status_t prepare(tsw_run_t *run, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
     for (size_t i = 0; status == TSW_OK && i < sizeof(stages) / sizeof(stages[0]); i++) {
         const uint64_t start_ns = tsw_clock_now_ns();
-        status = tsw_comm_agree(run->comm, stages[i].enter(run, err), err);
+        status = tsw_comm_agree(run->comm, enter(run, &stages[i], err), err);
         tsw_log(TSW_LOG_TRACE, "%s: %.1f ms", stages[i].name,
                 (double)(tsw_clock_now_ns() - start_ns) * 1e-6);
     }
@@ -88,7 +105,7 @@ static void end_broken(tsw_run_t *run)
     tsw_run_seal(run);
     tsw_loop_free(run->loop);
     tsw_log(TSW_LOG_ERROR, "giving up the job: %s", run->err.text);
-    tsw_comm_abort(run->comm, EXIT_BUG);
+    tsw_run_abort(run, run->status);
 }
 
 /* Once work has begun, what is not found is no fault of the input: the folder was removed or
@@ -141,7 +158,8 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     tsw_err_t *e = err != NULL ? err : &ignored;
     tsw_run_t *run = tsw_calloc(1, sizeof(*run));
     if (run == NULL)
-        tsw_comm_abort(comm, EXIT_BUG); /* the others would wait for this rank */
+        tsw_comm_abort(comm, EXIT_ENV); /* the others would wait for this rank */
+    run->start_ns = tsw_clock_now_ns();
     run->comm = comm;
     run->rank = tsw_comm_rank(comm);
     run->size = tsw_comm_size(comm);

@@ -57,7 +57,8 @@ typedef struct {
 
 /* Collective. Everything from a job's snapshot to sealed segments and sweep.h5 in run_dir. On rank
  * 0 snapshot holds the job (taken over); elsewhere it is ignored. Statuses: TSW_ERR_INPUT,
- * TSW_ERR_ENV (device, toolchain, output folder), TSW_ERR_FULL (stopped cleanly, resumable). */
+ * TSW_ERR_ENV (device, toolchain, output folder), TSW_ERR_FULL (stopped cleanly, resumable),
+ * TSW_ERR_CANCELED (asked to stop before any work, or superseded). */
 tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_options_t *options,
                      tsw_run_summary_t *summary_p, tsw_err_t *err);
 

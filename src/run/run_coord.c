@@ -244,7 +244,7 @@ static bool is_out_of_time(const tsw_run_t *run)
 {
     double given_s = run->options->budget_s;
     double budget_s = given_s != 0 ? given_s : run->job->budget_s;
-    double spent_s = (double)(tsw_clock_now_ns() - run->progress.start_ns) * 1e-9;
+    double spent_s = (double)(tsw_clock_now_ns() - run->start_ns) * 1e-9;
     return budget_s > 0 && spent_s > budget_s;
 }
 

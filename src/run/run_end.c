@@ -89,11 +89,20 @@ static tsw_status_t note_retired(const tsw_run_t *run, tsw_dataset_t *dataset,
     return status;
 }
 
+/* All is sealed: whoever is asked to stop now merges when it is resumed. */
+static bool stops_before_merge(tsw_run_t *run, tsw_run_summary_t *summary)
+{
+    run->draining = run->draining || tsw_run_drain_requested();
+    summary->stopped_early = summary->stopped_early || run->draining;
+    return summary->stopped_early;
+}
+
 static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err_t *err)
 {
     tsw_dataset_t dataset = {0};
     char *skipped = NULL;
     count_plan(run, summary);
+    stops_before_merge(run, summary);
     tsw_status_t status = tsw_store_read(run->options->run_dir, &dataset, &skipped, err);
     if (status == TSW_ERR_NOT_FOUND && summary->stopped_early) { /* nothing was finished yet */
         tsw_err_clear(err);
@@ -101,14 +110,14 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
     }
     if (status == TSW_OK && skipped != NULL && skipped[0] != '\0')
         tsw_log_root(TSW_LOG_WARN, "left out, torn or foreign:\n%s", skipped);
-    if (status == TSW_OK && !summary->stopped_early)
+    if (status == TSW_OK && !stops_before_merge(run, summary))
         status = tsw_run_check_results(run, &dataset, err);
     if (status == TSW_OK)
         status = note_retired(run, &dataset, summary, err);
     for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)
         count_cell(&dataset.cells[i], summary);
     tsw_run_warn_slow(&dataset);
-    if (status == TSW_OK && !summary->stopped_early)
+    if (status == TSW_OK && !stops_before_merge(run, summary))
         status = merge(run, &dataset, err);
     tsw_free(skipped);
     tsw_dataset_fini(&dataset);
@@ -136,12 +145,13 @@ static tsw_status_t seal_rest(tsw_run_t *run, tsw_err_t *err)
 }
 
 /* NULL: the folder is another attempt's now, and so is its status.json. */
-static const char *end_state(tsw_status_t status, const tsw_run_summary_t *summary)
+static const char *end_state(const tsw_run_t *run, tsw_status_t status,
+                             const tsw_run_summary_t *summary)
 {
     if (status == TSW_OK)
         return summary->stopped_early ? "stopped" : "done";
     if (status == TSW_ERR_CANCELED)
-        return NULL;
+        return run->status == TSW_ERR_CANCELED ? NULL : "stopped";
     return status == TSW_ERR_FULL ? "stopped" : "failed";
 }
 
@@ -162,7 +172,7 @@ tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary
         status = conclude(run, &summary, err);
     status = tsw_comm_agree(run->comm, status, err);
     if (run->rank == 0)
-        tsw_run_progress_end(run, end_state(status, &summary), status == TSW_OK ? NULL : err);
+        tsw_run_progress_end(run, end_state(run, status, &summary), status == TSW_OK ? NULL : err);
     if (status == TSW_OK)
         *summary_p = summary;
     return status;

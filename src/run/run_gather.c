@@ -120,12 +120,11 @@ bool tsw_run_gather_done(const tsw_run_t *run)
     return run->outbox == NULL || run->outbox_refused || tsw_outbox_is_empty(run->outbox);
 }
 
-/* Rank 0: what cannot be written stops the run, and stays with those who have it. */
-tsw_status_t tsw_run_gather_piece(tsw_run_t *run, int from, const uint8_t *body, size_t size,
-                                  tsw_err_t *err)
+static tsw_status_t take_piece(tsw_run_t *run, int from, const uint8_t *body, size_t size,
+                               bool refuse, tsw_err_t *err)
 {
     tsw_msg_piece_t msg;
-    tsw_msg_receipt_t receipt = {.refused = false};
+    tsw_msg_receipt_t receipt = {.refused = refuse};
     tsw_err_t why = TSW_ERR_INIT;
     tsw_status_t status = tsw_get_msg_piece(body, size, &msg, err);
     if (status != TSW_OK)
@@ -136,7 +135,8 @@ tsw_status_t tsw_run_gather_piece(tsw_run_t *run, int from, const uint8_t *body,
                          .bytes = msg.bytes,
                          .count = msg.count,
                          .key = msg.key};
-    status = tsw_store_take_piece(run->options->run_dir, &piece, &receipt.next, &why);
+    if (!refuse)
+        status = tsw_store_take_piece(run->options->run_dir, &piece, &receipt.next, &why);
     if (status != TSW_OK) {
         receipt.refused = true;
         tsw_run_fail(run, status, &why);
@@ -146,6 +146,13 @@ tsw_status_t tsw_run_gather_piece(tsw_run_t *run, int from, const uint8_t *body,
     tsw_put_msg_receipt(&out, &receipt);
     tsw_run_send(run, from, TSW_RANK_RECEIPT, &out);
     return TSW_OK;
+}
+
+/* Rank 0: what cannot be written stops the run, and stays with those who have it. */
+tsw_status_t tsw_run_gather_piece(tsw_run_t *run, int from, const uint8_t *body, size_t size,
+                                  tsw_err_t *err)
+{
+    return take_piece(run, from, body, size, false, err);
 }
 
 tsw_status_t tsw_run_gather_receipt(tsw_run_t *run, const uint8_t *body, size_t size,
@@ -186,7 +193,7 @@ static tsw_status_t take_leftover(tsw_run_t *run, int from, const tsw_buf_t *fra
     if (type == TSW_RANK_GATHERED)
         (*through)++;
     else if (type == TSW_RANK_PIECE)
-        status = tsw_run_gather_piece(run, from, body, body_size, err);
+        status = take_piece(run, from, body, body_size, tsw_run_drain_requested(), err);
     else if (type == TSW_RANK_RECEIPT)
         status = tsw_run_gather_receipt(run, body, body_size, err);
     else
@@ -215,7 +222,7 @@ tsw_status_t tsw_run_gather_leftovers(tsw_run_t *run, tsw_err_t *err)
     int through = 0;
     if (run->outbox != NULL)
         send_next(run);
-    while (status == TSW_OK && !tsw_run_gather_done(run))
+    while (status == TSW_OK && !tsw_run_gather_done(run) && !tsw_run_drain_requested())
         status = poll_leftover(run, &through, err);
     if (status == TSW_OK)
         tsw_run_send(run, 0, TSW_RANK_GATHERED, &none);
@@ -227,8 +234,8 @@ tsw_status_t tsw_run_gather_leftovers(tsw_run_t *run, tsw_err_t *err)
         status = run->status;
     }
     if (status != TSW_OK && (run->broken || run->status == TSW_OK))
-        tsw_comm_abort(run->comm, 70); /* the others wait for messages */
-    if (run->rank == 0) {              /* it writes into the run folder itself */
+        tsw_run_abort(run, status); /* the others wait for messages */
+    if (run->rank == 0) {           /* it writes into the run folder itself */
         tsw_outbox_close(run->outbox);
         run->outbox = NULL;
     }

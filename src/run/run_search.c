@@ -200,6 +200,10 @@ static tsw_status_t next_generation(tsw_run_t *run, bool *more_p, tsw_err_t *err
     tsw_status_t status = TSW_OK;
     if (run->generation > 0)
         status = tsw_run_await_segments(run, err);
+    if (status == TSW_OK && run->generation > 0 && tsw_run_drain_requested())
+        status = tsw_err_set(err, TSW_ERR_CANCELED,
+                             "stopped between two generations; --resume "
+                             "goes on");
     if (run->rank == 0 && status == TSW_OK && (run->generation > 0 || run->options->resume))
         status = read_results(run, &results, err);
     if (run->rank == 0 && status == TSW_OK && run->generation > 0)

@@ -102,6 +102,7 @@ typedef struct {
 typedef struct {
     tsw_comm_t *comm;
     int rank, size;
+    uint64_t start_ns; /* tsw_run was called */
     const tsw_run_options_t *options;
     tsw_fileset_t *snapshot; /* the caller's, until the job has it */
 
@@ -241,8 +242,8 @@ tsw_status_t tsw_run_gather_receipt(tsw_run_t *run, const uint8_t *body, size_t 
                                     tsw_err_t *err);
 
 /* ---- run_visible.c ---- */
-/* Collective. Rank 0 returns once it sees in the run folder what all ranks have sealed there.
- * TSW_ERR_ENV: it does not come. */
+/* Collective. Rank 0 returns once it sees in the run folder what all ranks have sealed there, or
+ * when it is asked to stop; it keeps status.json fresh meanwhile. TSW_ERR_ENV: it does not come. */
 tsw_status_t tsw_run_await_segments(tsw_run_t *run, tsw_err_t *err);
 /* Rank 0, when every cell of the plan is done: TSW_ERR_ENV when one cannot be read, for a table or
  * a choice without it would not be the one that is asked for. */
@@ -405,5 +406,7 @@ tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary
 double tsw_run_busy_ratio(const tsw_run_t *run); /* rank 0: 0 unless devices are real */
 
 bool tsw_run_drain_requested(void);
+/* Ends the whole job at once, as this rank's messages or state are lost. Does not return. */
+void tsw_run_abort(tsw_run_t *run, tsw_status_t status);
 
 #endif

@@ -22,7 +22,7 @@ static bool is_visible(const tsw_run_t *run, int rank, uint32_t number, char *na
     return there;
 }
 
-static tsw_status_t await(const tsw_run_t *run, int rank, uint32_t number, uint64_t until_ns,
+static tsw_status_t await(tsw_run_t *run, int rank, uint32_t number, uint64_t until_ns,
                           tsw_err_t *err)
 {
     char name[64];
@@ -33,6 +33,9 @@ static tsw_status_t await(const tsw_run_t *run, int rank, uint32_t number, uint6
                 "%s/%s, which rank %d on %s has sealed, cannot be seen by rank 0: do "
                 "all nodes share that folder? If not, use --local DIR",
                 run->options->run_dir, name, rank, run->hellos[rank].node);
+        if (tsw_run_drain_requested())
+            return TSW_OK;
+        tsw_run_progress_tick(run);
         tsw_clock_sleep(LOOK_NS);
     }
     return TSW_OK;

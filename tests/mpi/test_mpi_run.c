@@ -13,6 +13,7 @@
 #include "run/run.h"
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -22,6 +23,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -49,6 +51,7 @@ typedef struct {
     const char *job, *run, *cache, *device, *worker;
     const char *local; /* folder of the nodes; then only rank 0 knows where the run folder is */
     bool resume, accept;
+    double patience_s; /* 0: little */
 } what_t;
 
 static tsw_status_t run(const what_t *what, tsw_run_summary_t *summary, tsw_err_t *err)
@@ -66,7 +69,7 @@ static tsw_status_t run(const what_t *what, tsw_run_summary_t *summary, tsw_err_
         .resume = what->resume,
         .accept = what->accept,
         .build_jobs = 2,
-        .patience_s = 0.3,
+        .patience_s = what->patience_s > 0 ? what->patience_s : 0.3,
         .invocation = "test",
     };
     char local_dir[800];
@@ -463,10 +466,40 @@ static void test_run_when_keepers_are_always_killed_then_it_ends(void **state)
 
 /* ---- drain ---- */
 
+static struct {
+    char status_path[800];
+    char word[64]; /* of it */
+} alarm_at;
+
+/* Not before status.json says so, however slow the machine is. */
 static void on_alarm(int signo)
 {
     (void)signo;
-    tsw_run_request_drain();
+    char text[2048] = "";
+    int fd = open(alarm_at.status_path, O_RDONLY);
+    if (fd < 0)
+        return;
+    if (read(fd, text, sizeof(text) - 1) > 0 && strstr(text, alarm_at.word) != NULL)
+        tsw_run_request_drain();
+    close(fd);
+}
+
+static void set_alarm(const char *status, const char *word)
+{
+    path_of(status, alarm_at.status_path, sizeof(alarm_at.status_path));
+    snprintf(alarm_at.word, sizeof(alarm_at.word), "%s", word);
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    const struct itimerval timer = {.it_value = {.tv_usec = 20000},
+                                    .it_interval = {.tv_usec = 20000}};
+    assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
+}
+
+static void clear_alarm(void)
+{
+    signal(SIGALRM, SIG_IGN);
+    assert_int_equal(setitimer(ITIMER_REAL, &(struct itimerval){.it_value = {0}}, NULL), 0);
 }
 
 static void test_run_when_drained_then_resumable(void **state)
@@ -474,14 +507,12 @@ static void test_run_when_drained_then_resumable(void **state)
     (void)state;
     /* One build never ends by itself, so the run cannot be over before it is drained. */
     what_t what = {.job = "tiny_spin.yaml", .run = "drained", .device = "sim:h200@0"};
-    if (is_root()) {
-        signal(SIGALRM, on_alarm);
-        struct itimerval timer = {.it_value = {.tv_usec = 500000}};
-        assert_int_equal(setitimer(ITIMER_REAL, &timer, NULL), 0);
-    }
+    if (is_root())
+        set_alarm("drained/status.json", "running");
     tsw_run_summary_t summary = run_well(&what);
     char path[800];
     if (is_root()) {
+        clear_alarm();
         assert_true(summary.stopped_early);
         assert_true(summary.cells_left > 0);
         path_of("drained/sweep.h5", path, sizeof(path));
@@ -507,15 +538,20 @@ static void test_run_when_drained_then_resumable(void **state)
     }
 }
 
+/* Before there is even a plan: the folder is not touched. */
 static void test_run_when_drained_at_once_then_resumed_whole(void **state)
 {
     (void)state;
     what_t what = {.job = "tiny.yaml", .run = "at_once", .device = "sim:h200@0"};
+    char path[800];
     if (tsw_comm_rank(place.comm) == tsw_comm_size(place.comm) - 1)
         tsw_run_request_drain();
-    tsw_run_summary_t summary = run_well(&what);
-    if (is_root())
-        assert_true(summary.stopped_early);
+    tsw_run_summary_t summary = {0};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(run(&what, &summary, &err), TSW_ERR_CANCELED);
+    assert_non_null(strstr(err.text, "stopped before any work"));
+    path_of("at_once", path, sizeof(path));
+    assert_false(tsw_path_exists(path));
     what.resume = true;
     summary = run_well(&what);
     if (is_root()) {
@@ -525,6 +561,36 @@ static void test_run_when_drained_at_once_then_resumed_whole(void **state)
         assert_same_digest("plain", digest_of(&dataset));
         tsw_dataset_fini(&dataset);
     }
+}
+
+/* Rank 0 may have to wait minutes for a segment that another node has sealed. It obeys meanwhile,
+ * and status.json goes on. */
+static void test_run_when_stopped_before_the_merge_then_resumable(void **state)
+{
+    (void)state;
+    char all_done[64], path[800];
+    if (tsw_comm_size(place.comm) == 1)
+        return;
+    what_t what = {.job = "tiny.yaml",
+                   .run = is_root() ? "awaits" : "apart",
+                   .device = "sim:h200@0",
+                   .patience_s = 1000};
+    snprintf(all_done, sizeof(all_done), "\"total\": %d, \"done\": %d,", CELLS,
+             CELLS - CELLS_SKIPPED);
+    if (is_root())
+        set_alarm("awaits/status.json", all_done);
+    tsw_run_summary_t summary = run_well(&what);
+    if (is_root()) {
+        clear_alarm();
+        assert_true(summary.stopped_early);
+        path_of("awaits/sweep.h5", path, sizeof(path));
+        assert_false(tsw_path_exists(path));
+    }
+    what.run = "awaits";
+    what.resume = true;
+    run_well(&what);
+    if (is_root())
+        assert_once("awaits", CELLS);
 }
 
 /* Segments that cannot be written: here a limit of files stands for a full disk. */
@@ -771,6 +837,7 @@ static int run_case(const char *name)
     const struct CMUnitTest drain[] = {
         cmocka_unit_test(test_run_when_drained_then_resumable),
         cmocka_unit_test(test_run_when_drained_at_once_then_resumed_whole),
+        cmocka_unit_test(test_run_when_stopped_before_the_merge_then_resumable),
         cmocka_unit_test(test_run_when_segments_cannot_be_written_then_resumable),
     };
     const struct CMUnitTest replay[] = {
