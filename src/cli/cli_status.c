@@ -167,7 +167,9 @@ tsw_status_t tsw_cli_status_read(const char *run_dir, tsw_run_state_t *state_p, 
     char *path = tsw_path_join(run_dir, "status.json");
     if (path == NULL)
         return tsw_err_nomem(err);
-    tsw_status_t status = tsw_file_read(path, &text, err);
+    tsw_status_t status = tsw_path_is_plain(path)
+                              ? tsw_file_read(path, &text, err)
+                              : tsw_err_set(err, TSW_ERR_CORRUPT, "%s: not a file", path);
     if (status == TSW_ERR_NOT_FOUND && !tsw_path_is_dir(run_dir))
         status = tsw_err_set(err, status, "there is no run folder %s", run_dir);
     else if (status == TSW_ERR_NOT_FOUND)

@@ -8,6 +8,31 @@
 
 #include <unistd.h>
 
+/* Something else that has the name of a file or a folder of ours would stop the run at its end, or
+ * hold it for ever when it is a pipe. */
+static tsw_status_t check_names(const char *dir, tsw_err_t *err)
+{
+    static const struct {
+        const char *name;
+        bool is_dir;
+    } ours[] = {{"job.yaml", false},    {"plan.json", false}, {"seeds.txt", false},
+                {"status.json", false}, {"id", false},        {"retired.txt", false},
+                {"sweep.h5", false},    {"attempts", true},   {"packs", true},
+                {"parts", true},        {"tables", true}};
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < sizeof(ours) / sizeof(ours[0]); i++) {
+        char *path = tsw_path_join(dir, ours[i].name);
+        if (path == NULL)
+            status = tsw_err_nomem(err);
+        else if (ours[i].is_dir ? tsw_path_exists(path) && !tsw_path_is_dir(path)
+                                : !tsw_path_is_plain(path))
+            status = tsw_err_set(err, TSW_ERR_ENV, "%s is no %s, as a run has it: move it away",
+                                 path, ours[i].is_dir ? "folder" : "file");
+        tsw_free(path);
+    }
+    return status;
+}
+
 tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err)
 {
     const char *dir = run->options->run_dir;
@@ -21,8 +46,10 @@ tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err)
     tsw_status_t status = tsw_dir_list(dir, &names, err);
     size_t count = names.count;
     tsw_names_fini(&names);
-    if (status != TSW_OK || count == 0 || run->options->resume)
+    if (status != TSW_OK || count == 0)
         return status;
+    if (run->options->resume)
+        return check_names(dir, err);
     return tsw_err_set(err, TSW_ERR_ENV,
                        "output folder %s is not empty: choose another, or go on with it by "
                        "--resume",

@@ -309,6 +309,9 @@ static tsw_status_t check_folder(check_t *check, const char *run_dir, tsw_err_t 
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
     if (sweep == NULL) {
         status = tsw_err_nomem(err);
+    } else if (status == TSW_OK && !tsw_path_is_plain(sweep)) {
+        tsw_buf_printf(check->report, "%s: not a file\n", sweep);
+        check->faults++;
     } else if (status == TSW_OK && tsw_path_exists(sweep)) {
         status = check_file(check, sweep, true, err);
     } else if (status == TSW_OK && paths.count == 0) {

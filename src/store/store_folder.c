@@ -176,6 +176,8 @@ static tsw_status_t read_folder(const char *run_dir, tsw_dataset_t *dataset, tsw
     char *sweep = tsw_path_join(run_dir, "sweep.h5");
     if (sweep == NULL)
         status = tsw_err_nomem(err);
+    else if (!tsw_path_is_plain(sweep))
+        status = tsw_folder_expect_file(sweep, err);
     else if (tsw_path_exists(sweep))
         status = tsw_store_read_file(sweep, dataset, err);
     else
