@@ -49,9 +49,10 @@ static tsw_status_t make_work_root(tsw_run_builds_t *builds, const char *node, t
     if (builds->work_root == NULL)
         return tsw_err_nomem(err);
     tsw_status_t status = tsw_dir_make(builds->work_root, err);
-    if (status != TSW_OK)
-        tsw_err_wrap(err, "work folder for builds (TMPDIR)");
-    return status;
+    if (status == TSW_OK || status == TSW_ERR_FULL || status == TSW_ERR_NOMEM)
+        return status;
+    tsw_err_t was = *err;
+    return tsw_err_set(err, TSW_ERR_ENV, "work folder for builds (TMPDIR): %s", was.text);
 }
 
 /* ---- artifacts ---- */

@@ -146,8 +146,10 @@ static tsw_status_t bcast_recorded(tsw_run_t *run, const char *file, tsw_err_t *
             status = tsw_run_read_foreign(run, file, err);
         else
             status = tsw_store_read(file, &run->recorded, &skipped, err);
-        if (status == TSW_ERR_NOT_FOUND)
-            status = tsw_err_set(err, TSW_ERR_INPUT, "--device replay: there is no '%s'", file);
+        if (status == TSW_ERR_NOT_FOUND) {
+            tsw_err_t was = *err;
+            status = tsw_err_set(err, TSW_ERR_INPUT, "--device replay: %s", was.text);
+        }
         tsw_free(skipped);
         tsw_put_text(&bytes, status == TSW_OK ? run->recorded.meta.toolchain : "");
         tsw_put_u64(&bytes, run->recorded.cell_count);
