@@ -30,14 +30,6 @@ static double figure_of(const tsw_reduce_work_t *w, int32_t index)
     return value;
 }
 
-bool tsw_reduce_goes_first(const tsw_reduce_work_t *w, int32_t a, int32_t b)
-{
-    const tsw_cell_summary_t *s = w->summary;
-    if (a == s->baseline || b == s->baseline)
-        return a == s->baseline;
-    return strcmp(s->configs[a].config, s->configs[b].config) < 0;
-}
-
 /* Whether a is the better winner. Early samples never win against decisive ones. */
 static bool wins_over(const tsw_reduce_work_t *w, int32_t a, int32_t b)
 {

@@ -2,6 +2,7 @@
 #include "reduce/reduce_work.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Warm-up samples and those before are compared only for what they threw out. */
 static bool may_compare(const tsw_reduce_work_t *w, size_t a, size_t b, tsw_reduce_class_t class)
@@ -56,4 +57,12 @@ void tsw_reduce_estimate(tsw_reduce_work_t *w, size_t index)
                         &time->mean, &time->std, &time->p90,    &time->p99};
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++)
         *values[i] *= factor;
+}
+
+bool tsw_reduce_goes_first(const tsw_reduce_work_t *w, int32_t a, int32_t b)
+{
+    const tsw_cell_summary_t *s = w->summary;
+    if (a == s->baseline || b == s->baseline)
+        return a == s->baseline;
+    return strcmp(s->configs[a].config, s->configs[b].config) < 0;
 }

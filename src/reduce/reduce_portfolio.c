@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <math.h>
+#include <stdint.h>
 
 /* A step must gain more than rounding could: sums of the same set differ by less. */
 #define GAIN_MIN 1e-12

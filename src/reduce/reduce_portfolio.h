@@ -7,7 +7,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 typedef struct {
     const double *regret; /* [candidate * cell_count + cell]; infinite: not usable there */

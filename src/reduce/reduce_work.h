@@ -65,9 +65,6 @@ double tsw_reduce_log_ratio(const tsw_reduce_work_t *w, size_t a, int32_t b,
                             const tsw_paired_t *paired);
 /* A config without samples of the fastest one's kind gets its time from the ratio to it. */
 void tsw_reduce_estimate(tsw_reduce_work_t *w, size_t index);
-
-/* ---- reduce_cell.c ---- */
-
 /* What decides between configs that are equal: the baseline goes first, then the text. */
 bool tsw_reduce_goes_first(const tsw_reduce_work_t *w, int32_t a, int32_t b);
 
