@@ -3,6 +3,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "run/run_state.h"
+#include "wire/worker_msg.h"
 
 #include <stdio.h>
 #include <unistd.h>

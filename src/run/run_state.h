@@ -14,6 +14,7 @@
 #include "search/search_run.h"
 #include "store/store.h"
 #include "store/transfer.h"
+#include "wire/child_msg.h"
 #include "wire/rank_msg.h"
 
 #define TSW_RUN_HELD_MAX 2 /* cells of a lane: in hand and ahead */
@@ -266,10 +267,22 @@ tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err);
 /* The lane wants a worker: starts one, or takes the one that is there. */
 void tsw_run_worker_want(tsw_run_t *run);
 void tsw_run_worker_kill(tsw_run_t *run);
+
+/* ---- run_worker_tell.c ---- */
+/* The watchdog runs only while an answer is due, from the last sign of life on. A wave launches
+ * every config before it is told of. */
+void tsw_run_worker_rearm(tsw_run_worker_t *worker);
+/* Tells the lane that the worker is ready, once it is. */
+void tsw_run_worker_try_ready(tsw_run_t *run);
 void tsw_run_worker_tool(tsw_run_t *run); /* the tool build is here */
 void tsw_run_worker_begin(tsw_run_t *run, uint32_t cell);
 void tsw_run_worker_add(tsw_run_t *run, const tsw_lane_action_t *action);
 void tsw_run_worker_time(tsw_run_t *run, uint32_t first_round);
+
+/* ---- run_worker_hear.c ---- */
+/* A frame of the measure worker of user, a tsw_run_t; one that is damaged is its end. */
+void tsw_run_worker_hear(void *user, tsw_child_t *child, uint32_t type, const uint8_t *body,
+                         size_t size);
 
 /* ---- run_clocks.c ---- */
 /* A stage before work. TSW_ERR_ARG: no such clock; TSW_ERR_ENV: what is missing. */

@@ -20,11 +20,11 @@ tsw_status_t tsw_get_msg_hello(const void *body, size_t size, tsw_msg_hello_t *m
     tsw_get_text_into(&in, msg_p->node, sizeof(msg_p->node));
     for (int i = 0; i < TSW_CPU_WORDS; i++)
         msg_p->cpus.words[i] = tsw_get_u64(&in);
-    msg_p->toolchain_found = tsw_get_u8(&in) != 0;
+    msg_p->toolchain_found = tsw_get_bool(&in);
     msg_p->toolchain_key = tsw_get_key(&in);
     tsw_get_text_into(&in, msg_p->toolchain, sizeof(msg_p->toolchain));
     msg_p->plan_key = tsw_get_key(&in);
-    msg_p->has_gpu = tsw_get_u8(&in) != 0;
+    msg_p->has_gpu = tsw_get_bool(&in);
     tsw_get_gpu(&in, &msg_p->gpu);
     return tsw_msg_done(&in, "hello", err);
 }
@@ -78,7 +78,7 @@ tsw_status_t tsw_get_msg_receipt(const void *body, size_t size, tsw_msg_receipt_
     tsw_reader_t in = tsw_reader(body, size);
     tsw_get_text_into(&in, msg_p->name, sizeof(msg_p->name));
     msg_p->next = tsw_get_u64(&in);
-    msg_p->refused = tsw_get_u8(&in) != 0;
+    msg_p->refused = tsw_get_bool(&in);
     return tsw_msg_done(&in, "receipt", err);
 }
 
@@ -140,7 +140,7 @@ tsw_status_t tsw_get_msg_cell_done(const void *body, size_t size, tsw_msg_cell_d
     tsw_reader_t in = tsw_reader(body, size);
     msg_p->cell = tsw_get_u32(&in);
     msg_p->attempt = tsw_get_u32(&in);
-    msg_p->usable = tsw_get_u8(&in) != 0;
+    msg_p->usable = tsw_get_bool(&in);
     msg_p->configs_failed = tsw_get_u32(&in);
     msg_p->busy_ns = tsw_get_u64(&in);
     msg_p->wall_ns = tsw_get_u64(&in);

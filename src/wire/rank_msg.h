@@ -4,7 +4,7 @@
 #define TSW_WIRE_RANK_MSG_H
 
 #include "base/linux.h"
-#include "wire/child_msg.h"
+#include "wire/keeper_msg.h"
 
 typedef enum {
     TSW_RANK_WANT_CELL = 1, /* to 0, empty */

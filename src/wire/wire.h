@@ -38,6 +38,7 @@ typedef struct {
 
 tsw_reader_t tsw_reader(const void *bytes, size_t size);
 uint8_t tsw_get_u8(tsw_reader_t *in);
+bool tsw_get_bool(tsw_reader_t *in); /* a u8 */
 uint32_t tsw_get_u32(tsw_reader_t *in);
 uint64_t tsw_get_u64(tsw_reader_t *in);
 int64_t tsw_get_i64(tsw_reader_t *in);
@@ -55,6 +56,10 @@ bool tsw_reader_done(const tsw_reader_t *in);
  * with "what: ..." as its text. */
 tsw_status_t tsw_reader_check(const tsw_reader_t *in, const char *what, tsw_err_t *err);
 
+/* TSW_OK when the reader took all of its body, else TSW_ERR_CORRUPT naming the message, or
+ * TSW_ERR_NOMEM. */
+tsw_status_t tsw_msg_done(const tsw_reader_t *in, const char *what, tsw_err_t *err);
+
 /* Append a whole frame to out. A failed body, or one beyond TSW_FRAME_MAX_BYTES, fails out. */
 void tsw_frame_put(tsw_buf_t *out, uint32_t type, const tsw_buf_t *body);
 /* Look for a whole frame at the start of in. TSW_OK with *size_p == 0: not there yet.
@@ -66,6 +71,7 @@ tsw_status_t tsw_frame_next(const tsw_buf_t *in, uint32_t *type_p, const uint8_t
 /* Results, for messages between processes. */
 void tsw_put_cell_result(tsw_buf_t *out, const tsw_cell_result_t *result);
 tsw_status_t tsw_get_cell_result(tsw_reader_t *in, tsw_cell_result_t *result, tsw_err_t *err);
+tsw_outcome_t tsw_get_outcome(tsw_reader_t *in); /* a u32 */
 void tsw_put_build_facts(tsw_buf_t *out, const tsw_build_facts_t *facts);
 void tsw_get_build_facts(tsw_reader_t *in, tsw_build_facts_t *facts);
 void tsw_put_verify_facts(tsw_buf_t *out, const tsw_verify_facts_t *verify);

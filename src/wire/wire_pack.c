@@ -95,6 +95,11 @@ uint8_t tsw_get_u8(tsw_reader_t *in)
     return (uint8_t)get_le(in, 1);
 }
 
+bool tsw_get_bool(tsw_reader_t *in)
+{
+    return tsw_get_u8(in) != 0;
+}
+
 uint32_t tsw_get_u32(tsw_reader_t *in)
 {
     return (uint32_t)get_le(in, 4);
@@ -196,6 +201,14 @@ tsw_status_t tsw_reader_check(const tsw_reader_t *in, const char *what, tsw_err_
         return tsw_err_set(err, TSW_ERR_CORRUPT, "%s: broken near byte %zu of %zu", what, in->at,
                            in->size);
     return TSW_OK;
+}
+
+tsw_status_t tsw_msg_done(const tsw_reader_t *in, const char *what, tsw_err_t *err)
+{
+    tsw_status_t status = tsw_reader_check(in, what, err);
+    if (status == TSW_OK && !tsw_reader_done(in))
+        status = tsw_err_set(err, TSW_ERR_CORRUPT, "%s: longer than its fields", what);
+    return status;
 }
 
 tsw_status_t tsw_get_fileset(tsw_reader_t *in, tsw_fileset_t *out, tsw_err_t *err)

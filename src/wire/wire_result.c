@@ -30,6 +30,11 @@ static uint32_t get_limited(tsw_reader_t *in, uint32_t max)
     return 0;
 }
 
+tsw_outcome_t tsw_get_outcome(tsw_reader_t *in)
+{
+    return (tsw_outcome_t)get_limited(in, TSW_OUTCOME_COUNT - 1);
+}
+
 void tsw_put_sample(tsw_buf_t *out, const tsw_sample_t *sample)
 {
     tsw_put_u64(out, sample->interval_ns);
@@ -211,7 +216,7 @@ static void get_record(tsw_reader_t *in, tsw_record_t *record, char **config_p)
     record->cell_key = tsw_get_key(in);
     record->config_key = tsw_get_key(in);
     record->config_index = tsw_get_u32(in);
-    record->outcome = (tsw_outcome_t)get_limited(in, TSW_OUTCOME_COUNT - 1);
+    record->outcome = tsw_get_outcome(in);
     tsw_get_text_into(in, record->detail, sizeof(record->detail));
     record->fate = (tsw_fate_t)get_limited(in, TSW_FATE_COUNT - 1);
     record->unstable = tsw_get_u8(in);

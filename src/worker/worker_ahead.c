@@ -1,5 +1,7 @@
 #include "worker/worker_ahead.h"
 
+#include "wire/child_msg.h"
+
 /* Of frames that wait, in memory. */
 static const size_t most_bytes = 2 << 20;
 

@@ -7,7 +7,7 @@
 #include "device/device.h"
 #include "pack/job.h"
 #include "proc/proc.h"
-#include "wire/child_msg.h"
+#include "wire/worker_msg.h"
 
 typedef struct {
     /* For a cell that begins; NULL: nothing is prepared. */

@@ -2,6 +2,7 @@
 #include "build/build.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/keeper_msg.h"
 #include "worker/worker.h"
 
 #include <stdlib.h>

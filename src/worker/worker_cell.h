@@ -3,7 +3,7 @@
 #define TSW_WORKER_WORKER_CELL_H
 
 #include "measure/measure.h"
-#include "wire/child_msg.h"
+#include "wire/worker_msg.h"
 
 typedef struct {
     tsw_variant_t variant;

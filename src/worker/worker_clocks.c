@@ -3,6 +3,7 @@
 #include "device/device.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/worker_msg.h"
 #include "worker/worker.h"
 
 #define EXIT_STILL_LOCKED 1

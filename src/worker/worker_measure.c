@@ -5,6 +5,8 @@
 #include "measure/measure.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/wire.h"
+#include "wire/worker_msg.h"
 #include "worker/worker.h"
 #include "worker/worker_ahead.h"
 #include "worker/worker_cell.h"

@@ -1,6 +1,8 @@
 /* Messages between ranks and children: each survives the round trip, none survives a cut. */
 #include "base/mem.h"
 #include "wire/child_msg.h"
+#include "wire/keeper_msg.h"
+#include "wire/worker_msg.h"
 #include "wire/rank_msg.h"
 
 #include <setjmp.h>

@@ -1,10 +1,12 @@
 /* Frames that wait, and a driver that is fake. */
+#include "wire/wire.h"
 #include "worker/worker_ahead.h"
 
 #include "fake_libcuda.h"
 #include "measure_bench.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/worker_msg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,6 @@
 /* A measure worker over the fake driver, in this process: it is told all at once, and then what it
  * said is looked at. Its device takes a while, so that there is time to do something ahead. */
+#include "wire/wire.h"
 #include "worker/worker.h"
 
 #include "fake_libcuda.h"
@@ -7,6 +8,7 @@
 #include "pack_text.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/worker_msg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

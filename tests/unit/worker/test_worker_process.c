@@ -4,6 +4,8 @@
 #include "build/build.h"
 #include "proc/proc.h"
 #include "wire/child_msg.h"
+#include "wire/keeper_msg.h"
+#include "wire/worker_msg.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
