@@ -62,7 +62,8 @@ char *tsw_store_library(char out[32]);
 
 /* Append the numbers of a dataset in any HDF5 file, whose bytes are here, to out as raw
  * little-endian bytes (`fill: dataset` of a pack). name: the file in messages. bytes: untouched
- * afterwards. TSW_ERR_NOT_FOUND, TSW_ERR_INPUT (not numbers), TSW_ERR_CORRUPT. */
+ * afterwards. TSW_ERR_NOT_FOUND; TSW_ERR_INPUT: not numbers, or more than 2 GiB of them, or in
+ * another file; TSW_ERR_CORRUPT. */
 tsw_status_t tsw_store_read_raw_image(void *bytes, size_t size, const char *name,
                                       const char *dataset, tsw_buf_t *out, size_t *element_bytes_p,
                                       tsw_err_t *err);

@@ -1,5 +1,6 @@
 #include "store/store.h"
 
+#include "base/fileset.h"
 #include "base/mem.h"
 #include "store/store_h5.h"
 
@@ -21,6 +22,19 @@ static hid_t little_endian_type(hid_t dataset)
     return type;
 }
 
+/* Links and datasets can lead to other files: to numbers that no key knows of, or to a pipe. */
+static bool is_elsewhere(hid_t file, hid_t dataset)
+{
+    H5O_info_t own, found;
+    hid_t layout = H5Dget_create_plist(dataset);
+    const bool outside =
+        layout < 0 || H5Pget_external_count(layout) != 0 || H5Pget_layout(layout) == H5D_VIRTUAL;
+    if (layout >= 0)
+        H5Pclose(layout);
+    return outside || H5Oget_info2(file, &own, H5O_INFO_BASIC) < 0 ||
+           H5Oget_info2(dataset, &found, H5O_INFO_BASIC) < 0 || own.fileno != found.fileno;
+}
+
 static tsw_status_t read_numbers(hid_t dataset, hid_t type, const char *where, tsw_buf_t *out,
                                  tsw_err_t *err)
 {
@@ -29,8 +43,12 @@ static tsw_status_t read_numbers(hid_t dataset, hid_t type, const char *where, t
     if (space >= 0)
         H5Sclose(space);
     size_t width = H5Tget_size(type);
-    if (count < 0 || width == 0 || (size_t)count > SIZE_MAX / 2 / width)
+    if (count < 0 || width == 0)
         return tsw_h5_fail(err, TSW_ERR_CORRUPT, where);
+    /* A dataset may claim any size and hold nothing. */
+    if ((size_t)count > TSW_FILESET_BYTES_MAX / width)
+        return tsw_err_set(err, TSW_ERR_INPUT, "%s: %llu numbers of %zu bytes, more than 2 GiB",
+                           where, (unsigned long long)count, width);
     size_t size = (size_t)count * width;
     void *bytes = tsw_malloc(size);
     if (bytes == NULL)
@@ -62,6 +80,11 @@ static tsw_status_t read_dataset(hid_t file, const char *name, const char *datas
     numbers = H5Dopen2(file, dataset, H5P_DEFAULT);
     if (numbers < 0) {
         status = tsw_h5_fail(err, TSW_ERR_NOT_FOUND, tsw_buf_text(&where));
+        goto out;
+    }
+    if (is_elsewhere(file, numbers)) {
+        status = tsw_err_set(err, TSW_ERR_INPUT, "%s: its numbers are in another file",
+                             tsw_buf_text(&where));
         goto out;
     }
     type = little_endian_type(numbers);

@@ -9,8 +9,10 @@
 #include <hdf5.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
@@ -18,12 +20,15 @@
 /* A file system without a lock service: this takes the place of libc's function in this program,
  * for HDF5 too. */
 static int flock_calls;
+static bool flock_works;
 int flock(int fd, int operation);
 int flock(int fd, int operation)
 {
     (void)fd;
     (void)operation;
     flock_calls++;
+    if (flock_works)
+        return 0;
     errno = ENOLCK;
     return -1;
 }
@@ -41,20 +46,26 @@ static void put(hid_t file, const char *name, hid_t type, const void *data, hsiz
     H5Sclose(space);
 }
 
-static void make_file(const char *path)
+static hid_t create_file(const char *path)
 {
-    static const int values[6] = {1, 2, 3, -4, 5, 258};
     hid_t access = H5Pcreate(H5P_FILE_ACCESS);
     assert_true(H5Pset_file_locking(access, false, true) >= 0);
     hid_t file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
     assert_true(file >= 0);
+    H5Pclose(access);
+    return file;
+}
+
+static void make_file(const char *path)
+{
+    static const int values[6] = {1, 2, 3, -4, 5, 258};
+    hid_t file = create_file(path);
     put(file, "i2", H5T_STD_I16LE, values, 2, 3);
     put(file, "big", H5T_STD_I32BE, values, 2, 3);
     put(file, "f4", H5T_IEEE_F32LE, values, 3, 2);
     put(file, "empty", H5T_STD_I32LE, NULL, 0, 3);
     put(file, "text", H5T_C_S1, NULL, 1, 1);
     H5Fclose(file);
-    H5Pclose(access);
 }
 
 static tsw_status_t read_raw(const char *dataset, tsw_buf_t *out, size_t *width_p, tsw_err_t *err)
@@ -130,6 +141,60 @@ static void test_what_is_no_numbers_is_refused(void **state)
     tsw_buf_fini(&out);
 }
 
+/* A dataset that was never written takes no room in its file, whatever its size. */
+static void test_numbers_beyond_all_memory_are_refused(void **state)
+{
+    (void)state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    hid_t file = create_file(tsw_temp_path("data.h5"));
+    put(file, "huge", H5T_STD_I16LE, NULL, (hsize_t)1 << 20, 1025);
+    put(file, "more", H5T_STD_I64LE, NULL, (hsize_t)1 << 28, (hsize_t)1 << 28);
+    H5Fclose(file);
+    assert_int_equal(read_raw("/huge", &out, &width, &err), TSW_ERR_INPUT);
+    assert_non_null(strstr(err.text, "/huge: 1074790400 numbers of 2 bytes, more than 2 GiB"));
+    assert_int_equal(read_raw("/more", &out, &width, &err), TSW_ERR_INPUT);
+    tsw_buf_fini(&out);
+}
+
+static void put_external(hid_t file, const char *name)
+{
+    const hsize_t length = 4;
+    hid_t space = H5Screate_simple(1, &length, NULL);
+    hid_t create = H5Pcreate(H5P_DATASET_CREATE);
+    assert_true(H5Pset_external(create, "/dev/zero", 0, H5F_UNLIMITED) >= 0);
+    hid_t dataset = H5Dcreate2(file, name, H5T_STD_I32LE, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    assert_true(dataset >= 0);
+    H5Dclose(dataset);
+    H5Pclose(create);
+    H5Sclose(space);
+}
+
+static void test_numbers_of_other_files_are_refused(void **state)
+{
+    (void)state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    size_t width = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    make_file(tsw_temp_path("data.h5"));
+    assert_int_equal(rename(tsw_temp_path("data.h5"), tsw_temp_path("other.h5")), 0);
+    hid_t file = create_file(tsw_temp_path("data.h5"));
+    put_external(file, "raw");
+    assert_true(H5Lcreate_external(tsw_temp_path("other.h5"), "/i2", file, "link", H5P_DEFAULT,
+                                   H5P_DEFAULT) >= 0);
+    assert_true(H5Lcreate_soft("/raw", file, "soft", H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    H5Fclose(file);
+    static const char *const names[] = {"raw", "link", "soft"};
+    flock_works = true; /* HDF5 locks what a link leads to */
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        assert_int_equal(read_raw(names[i], &out, &width, &err), TSW_ERR_INPUT);
+        assert_non_null(strstr(err.text, ": its numbers are in another file"));
+    }
+    flock_works = false;
+    tsw_buf_fini(&out);
+}
+
 static void test_out_of_memory(void **state)
 {
     (void)state;
@@ -180,6 +245,8 @@ int main(void)
         cmocka_unit_test(test_half_a_file_is_refused),
         cmocka_unit_test(test_numbers_come_as_little_endian_bytes),
         cmocka_unit_test(test_what_is_no_numbers_is_refused),
+        cmocka_unit_test(test_numbers_beyond_all_memory_are_refused),
+        cmocka_unit_test(test_numbers_of_other_files_are_refused),
         cmocka_unit_test(test_out_of_memory),
         cmocka_unit_test(test_no_lock_is_ever_asked_for),
     };
