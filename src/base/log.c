@@ -51,7 +51,8 @@ void tsw_log_set_sink(tsw_log_sink_fn_t sink, void *user)
     state.user = user;
 }
 
-static void write_line(tsw_log_level_t level, const char *format, va_list args)
+__attribute__((format(printf, 2, 0))) static void write_line(tsw_log_level_t level,
+                                                             const char *format, va_list args)
 {
     char line[4096];
     time_t now = time(NULL);

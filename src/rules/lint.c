@@ -181,7 +181,7 @@ bool tsw_lint_ok(tsw_lint_ctx_t *c, tsw_status_t status)
     return c->status == TSW_OK;
 }
 
-static char *format_text(const char *format, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format_text(const char *format, va_list args)
 {
     tsw_buf_t out = TSW_BUF_INIT;
     char text[1024];
