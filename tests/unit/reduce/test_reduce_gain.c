@@ -224,6 +224,22 @@ static void test_cross_entropy_drops_num_ctas(void **state)
     }
 }
 
+static void test_a_dim_that_never_varied_is_not_called_dropped(void **state)
+{
+    (void)state;
+    tsw_dataset_t dataset = sample_dataset_new();
+    tsw_cell_result_t *cell = sample_dataset_cell(&dataset, "p", "dtype=f16", "M=1", 90);
+    sample_dataset_timed(cell, "BLOCK=256 occupancy=1", 1200000);
+    sample_dataset_timed(cell, "BLOCK=512 occupancy=1", 1000000);
+    tsw_reduction_t *r = reduced(&dataset, 8);
+    tsw_buf_t dims = TSW_BUF_INIT;
+    tsw_reduce_dropped_dims(&r->groups[0], &dims);
+    assert_string_equal(tsw_buf_text(&dims), "");
+    tsw_buf_fini(&dims);
+    tsw_reduction_free(r);
+    tsw_dataset_fini(&dataset);
+}
+
 static void test_values_alone_have_the_regret_of_their_best_config(void **state)
 {
     (void)state;
@@ -293,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_gain_of_few_rounds_with_an_outlier_is_not_lost),
         cmocka_unit_test(test_gain_when_calls_vary_by_8_percent_stays),
         cmocka_unit_test(test_cross_entropy_drops_num_ctas),
+        cmocka_unit_test(test_a_dim_that_never_varied_is_not_called_dropped),
         cmocka_unit_test(test_values_alone_have_the_regret_of_their_best_config),
         cmocka_unit_test(test_slow_first_samples_do_not_decide),
     };

@@ -511,6 +511,8 @@ static void test_events_that_cannot_be_are_bugs_and_change_nothing(void **state)
     plan_build_t what = {.archs = 1, .variants = 1, .configs = 1, .cells_per_arch = 9};
     fixture_t f = open_coord(&what, NULL, two_of_a_kind, 2);
     assert_int_equal(tsw_coord_cell_wanted(f.coord, 0, &f.actions, &f.err), TSW_ERR_BUG);
+    assert_int_equal(tsw_coord_rank_retired(f.coord, 0, &f.actions, &f.err), TSW_ERR_BUG);
+    assert_int_equal(tsw_coord_drain(f.coord, &f.actions, &f.err), TSW_ERR_BUG);
     start(&f);
     want(&f, 0);
     want(&f, 0);
