@@ -89,9 +89,11 @@ static tsw_status_t note_retired(const tsw_run_t *run, tsw_dataset_t *dataset,
     return status;
 }
 
-/* All is sealed: whoever is asked to stop now merges when it is resumed. */
+/* All is sealed: whoever is asked to stop now merges when it is resumed. Between the steps of a
+ * long end status.json tells that rank 0 is alive. */
 static bool stops_before_merge(tsw_run_t *run, tsw_run_summary_t *summary)
 {
+    tsw_run_progress_tick(run);
     run->draining = run->draining || tsw_run_drain_requested();
     summary->stopped_early = summary->stopped_early || run->draining;
     return summary->stopped_early;
