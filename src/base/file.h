@@ -27,7 +27,8 @@ tsw_status_t tsw_file_append(const char *path, const void *bytes, size_t size, t
 /* False: there is no such file. */
 bool tsw_file_size(const char *path, uint64_t *size_p);
 
-/* fsync a finished file and rename it to final_path, then fsync the folder. */
+/* fsync a finished file and rename it to final_path, then fsync the folder. TSW_ERR_FULL,
+ * TSW_ERR_IO. */
 tsw_status_t tsw_file_seal(const char *tmp_path, const char *final_path, tsw_err_t *err);
 
 /* With parents; fine if it exists. TSW_ERR_ARG when something else has that name. */
@@ -37,7 +38,7 @@ tsw_status_t tsw_dir_make_exclusive(const char *path, tsw_err_t *err);
 /* Remove path and all below it; a missing path is fine. Never follows links. */
 tsw_status_t tsw_dir_remove(const char *path, tsw_err_t *err);
 
-/* Names in a folder, sorted by byte value, without "." and "..". */
+/* Names in a folder, sorted by byte value, without "." and "..". TSW_ERR_NOT_FOUND, TSW_ERR_IO. */
 typedef struct {
     char **names;
     size_t count;

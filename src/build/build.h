@@ -25,7 +25,7 @@ typedef struct {
 } tsw_build_request_t;
 
 void tsw_build_request_fini(tsw_build_request_t *request);
-/* The request for one build of a plan. */
+/* The request for one build of a plan: copies all it needs. TSW_ERR_NOMEM. */
 tsw_status_t tsw_build_request_make(const tsw_plan_t *plan, const tsw_build_t *build,
                                     tsw_build_request_t *request_p, tsw_err_t *err);
 
@@ -46,8 +46,8 @@ void tsw_build_result_fini(tsw_build_result_t *result);
 
 /* Compile in this process: NVRTC in-process, tileiras as child processes in the caller's process
  * group, files only below work_dir (made by the caller, removed by the caller). A source that does
- * not compile is an outcome; the status is an error only when the tool cannot work (no toolchain,
- * no disk). */
+ * not compile is an outcome; the status is an error only when the tool cannot work: TSW_ERR_ENV (no
+ * toolchain), TSW_ERR_FULL, TSW_ERR_IO, TSW_ERR_NOMEM. */
 tsw_status_t tsw_build_run(const tsw_toolchain_t *toolchain, const tsw_build_request_t *request,
                            const char *work_dir, tsw_build_result_t *result_p, tsw_err_t *err);
 

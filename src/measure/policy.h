@@ -7,7 +7,7 @@
 /* Protocol rounds: the warm-up rounds, always, then rounds first_round.. in fresh random orders; a
  * budget ends them, yet not before 3 of them. Protocol fixed: one wave, in which each config is
  * launched `rounds` times in a row; a first_round above 0 means that it was done. All others start
- * again after a death, with the configs that are left. */
+ * again after a death, with the configs that are left. TSW_ERR_NOMEM. */
 tsw_status_t tsw_policy_new(const tsw_policy_setup_t *setup, tsw_policy_state_t **state_p,
                             tsw_err_t *err);
 void tsw_policy_free(tsw_policy_state_t *state);

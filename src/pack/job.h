@@ -112,7 +112,8 @@ typedef struct {
 tsw_status_t tsw_job_snapshot(const char *job_path, const char *kernels_dir,
                               tsw_fileset_t *snapshot, tsw_err_t *err);
 
-/* The job from a snapshot: pure, the same on every rank. Takes over *snapshot (emptied). */
+/* The job from a snapshot: pure, the same on every rank. Takes over *snapshot (emptied).
+ * TSW_ERR_INPUT with "file:line:column:". */
 tsw_status_t tsw_job_read(tsw_fileset_t *snapshot, tsw_job_t **job_p, tsw_err_t *err);
 void tsw_job_free(tsw_job_t *job);
 
@@ -135,7 +136,7 @@ tsw_status_t tsw_job_override_protocol(tsw_fileset_t *snapshot, const char *prot
                                        tsw_err_t *err);
 
 /* Switches tuning off, as a part of the snapshot: whatever the job says, its purpose becomes fixed.
- */
+ * TSW_ERR_NOMEM. */
 tsw_status_t tsw_job_override_fixed(tsw_fileset_t *snapshot, tsw_err_t *err);
 
 #endif

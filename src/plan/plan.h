@@ -92,7 +92,7 @@ typedef struct {
 
 /* The plan of one generation: a cell for each choice and, if with_rest, the cells of the whole plan
  * that are not searched. Variants and builds, and so their ids, are those of whole, which must
- * outlive it; configs keep the order of the whole cell. */
+ * outlive it; configs keep the order of the whole cell. TSW_ERR_NOMEM. */
 tsw_status_t tsw_plan_make_generation(const tsw_plan_t *whole, const tsw_plan_choice_t *choices,
                                       size_t choice_count, bool with_rest, tsw_plan_t **plan_p,
                                       tsw_err_t *err);

@@ -15,12 +15,13 @@
 typedef struct tsw_loop tsw_loop_t; /* the event loop of a rank */
 typedef struct tsw_child tsw_child_t;
 
-/* Ignores SIGPIPE for the whole process: a write to a dead child is seen as its end. */
+/* Ignores SIGPIPE for the whole process: a write to a dead child is seen as its end.
+ * TSW_ERR_ENV, TSW_ERR_NOMEM. */
 tsw_status_t tsw_loop_new(tsw_loop_t **loop_p, tsw_err_t *err);
 /* Kills the children that are left, waits for them, and calls none of their callbacks. */
 void tsw_loop_free(tsw_loop_t *loop);
 /* Call fn after at most interval_ms again and again until it returns false; and after every event
- * of a child. */
+ * of a child. TSW_ERR_BUG: libuv refuses the timer. */
 typedef bool (*tsw_loop_tick_fn_t)(void *user);
 tsw_status_t tsw_loop_run(tsw_loop_t *loop, uint32_t (*interval_ms)(void *user),
                           tsw_loop_tick_fn_t tick, void *user, tsw_err_t *err);

@@ -30,7 +30,7 @@ typedef struct {
 } tsw_run_meta_t;
 
 void tsw_run_meta_fini(tsw_run_meta_t *meta);
-/* Deep copy; missing text becomes "". */
+/* Deep copy; missing text becomes "". TSW_ERR_NOMEM. */
 tsw_status_t tsw_run_meta_copy(const tsw_run_meta_t *from, tsw_run_meta_t *meta_p, tsw_err_t *err);
 /* Appends a line per difference that forbids records of both in one file: plan, mode, toolchain,
  * clocks. Returns how many. */
@@ -48,7 +48,7 @@ typedef struct {
 } tsw_dataset_t;
 
 void tsw_dataset_fini(tsw_dataset_t *dataset);
-/* Takes over *cell (emptied on success). */
+/* Takes over *cell (emptied on success). TSW_ERR_NOMEM. */
 tsw_status_t tsw_dataset_add(tsw_dataset_t *dataset, tsw_cell_result_t *cell, tsw_err_t *err);
 /* Canonical form, a pure function of the set of results: drops incomplete attempts of cells that
  * have a complete one, keeps the lowest complete attempt (ties: lowest rank; one without outcomes
@@ -59,7 +59,7 @@ void tsw_dataset_canonicalise(tsw_dataset_t *dataset);
 /* A cell of a canonical dataset by its key; borrowed. NULL: it is not there. */
 const tsw_cell_result_t *tsw_dataset_find(const tsw_dataset_t *dataset, tsw_key_t key);
 /* Digest over everything that a reduction reads; never host, rank, GPU serial or time of day. The
- * dataset must be canonical. */
+ * dataset must be canonical. TSW_ERR_NOMEM. */
 tsw_status_t tsw_dataset_digest(const tsw_dataset_t *dataset, tsw_key_t *key_p, tsw_err_t *err);
 
 #endif

@@ -142,6 +142,7 @@ typedef struct {
 } tsw_record_t;
 
 void tsw_record_fini(tsw_record_t *record);
+/* Copies it to the end. TSW_ERR_NOMEM. */
 tsw_status_t tsw_record_add_sample(tsw_record_t *record, const tsw_sample_t *sample,
                                    tsw_err_t *err);
 

@@ -22,7 +22,8 @@ const char *tsw_unstable_format(uint8_t mask, char text[TSW_UNSTABLE_TEXT_SIZE])
  * Drift: of each config's log times less their median, less the median of that over the configs of
  * the round, a trend over the rounds (Mann 1945, Kendall 1975) with a chance of 0.1 % by accident,
  * whose slope (Theil-Sen) makes more than 0.5 % from the first round to the last; from 8 rounds on
- * and among 3 configs at least, since of two nobody knows which one moves. */
+ * and among 3 configs at least, since of two nobody knows which one moves.
+ * TSW_ERR_NOMEM. */
 tsw_status_t tsw_stability_judge(tsw_cell_result_t *cell, tsw_err_t *err);
 
 #endif

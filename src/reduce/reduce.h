@@ -148,7 +148,8 @@ typedef struct {
 } tsw_value_regret_t;
 
 /* All values of all names of usable configs: names in the order of configs, of each the least mean
- * first. Nothing for more than 1000 candidates. *values_p: heap, the caller's. */
+ * first. Nothing for more than 1000 candidates. *values_p: heap, the caller's.
+ * TSW_ERR_NOMEM. */
 tsw_status_t tsw_reduce_values(const tsw_group_t *group, tsw_value_regret_t **values_p,
                                size_t *count_p, tsw_err_t *err);
 

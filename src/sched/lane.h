@@ -46,7 +46,7 @@ void tsw_lane_actions_fini(tsw_lane_actions_t *actions);
 
 typedef struct tsw_lane tsw_lane_t;
 
-/* plan is borrowed. node is copied into results. */
+/* plan is borrowed. node is copied into results. TSW_ERR_NOMEM. */
 tsw_status_t tsw_lane_new(const tsw_plan_t *plan, int32_t rank, const char *node,
                           tsw_lane_t **lane_p, tsw_err_t *err);
 void tsw_lane_free(tsw_lane_t *lane);
@@ -141,7 +141,7 @@ tsw_status_t tsw_lane_abandon(tsw_lane_t *lane, tsw_lane_actions_t *out, tsw_err
  * wall_ns are the caller's to fill: the lane has no clock. */
 void tsw_lane_take_result(tsw_lane_t *lane, tsw_cell_result_t *result_p);
 /* The result of a cell that the plan skips: every config `skipped` with the plan's reason. Needs no
- * lane. */
+ * lane. *result_p: the caller's, tsw_cell_result_fini. TSW_ERR_NOMEM. */
 tsw_status_t tsw_lane_skipped(const tsw_plan_t *plan, uint32_t cell, int32_t rank, const char *node,
                               tsw_cell_result_t *result_p, tsw_err_t *err);
 bool tsw_lane_is_idle(const tsw_lane_t *lane); /* no cell in hand or ahead */

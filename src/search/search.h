@@ -49,7 +49,8 @@ typedef struct {
 } tsw_search_state_t;
 
 /* The points of the next generation, at most room, into chosen; fewer when nothing is left to try.
- * First those that descend from the best of each view, then points far from all that were tried. */
+ * First those that descend from the best of each view, then points far from all that were tried.
+ * TSW_ERR_NOMEM. */
 tsw_status_t tsw_search_next(const tsw_search_state_t *state, size_t room, uint32_t *chosen,
                              size_t *count_p, tsw_err_t *err);
 

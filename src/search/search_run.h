@@ -8,7 +8,7 @@
 
 typedef struct tsw_search_run tsw_search_run_t;
 
-/* whole is borrowed. With no searched cell there is nothing to choose. */
+/* whole is borrowed. With no searched cell there is nothing to choose. TSW_ERR_NOMEM. */
 tsw_status_t tsw_search_run_new(const tsw_plan_t *whole, tsw_search_run_t **search_p,
                                 tsw_err_t *err);
 void tsw_search_run_free(tsw_search_run_t *search);
@@ -18,10 +18,10 @@ size_t tsw_search_run_unseeded(const tsw_search_run_t *search, const tsw_pack_t 
 
 /* The next generation: what each cell measures, the baseline not named. Borrowed until the next
  * call; *count_p 0: the search is over. Each space ends with a generation that builds nothing: the
- * best of all its cells, measured side by side in each. */
+ * best of all its cells, measured side by side in each. TSW_ERR_NOMEM. */
 tsw_status_t tsw_search_run_choose(tsw_search_run_t *search, const tsw_plan_choice_t **choices_p,
                                    size_t *count_p, tsw_err_t *err);
-/* Takes in what a generation has left in the (canonical) dataset. */
+/* Takes in what a generation has left in the (canonical) dataset. TSW_ERR_NOMEM. */
 tsw_status_t tsw_search_run_learn(tsw_search_run_t *search, const tsw_plan_t *generation,
                                   const tsw_dataset_t *dataset, tsw_err_t *err);
 

@@ -66,7 +66,8 @@ bool tsw_space_only_baseline(const tsw_space_t *space);
 
 /* Shape filters: keep[i] for every config; keep[0] is always true. size_guard removes a tile larger
  * than the dim that it tiles, unless the space has no smaller value of that tile; then come the
- * constraints that use dims. Filters that removed something are added to report. */
+ * constraints that use dims. Filters that removed something are added to report.
+ * TSW_ERR_INPUT: an expression without a value there; TSW_ERR_NOMEM. */
 tsw_status_t tsw_space_filter_shape(const tsw_space_t *space, const tsw_variant_t *variant,
                                     tsw_arch_t arch, const int64_t dims[TSW_DIM_MAX],
                                     tsw_eval_t *eval, bool *keep, tsw_filter_report_t *report,
@@ -74,13 +75,13 @@ tsw_status_t tsw_space_filter_shape(const tsw_space_t *space, const tsw_variant_
 
 /* The kept configs in the order to try them, into order[0..*count_p): the baseline, those whose
  * grid is a multiple of num_ctas, the others; each group in the order of the space. A grid that
- * cannot be evaluated counts as no multiple. */
+ * cannot be evaluated counts as no multiple. TSW_ERR_NOMEM. */
 tsw_status_t tsw_space_order_shape(const tsw_space_t *space, const tsw_variant_t *variant,
                                    tsw_arch_t arch, const int64_t dims[TSW_DIM_MAX],
                                    tsw_eval_t *eval, const bool *keep, uint32_t *order,
                                    size_t *count_p, tsw_err_t *err);
 
-/* Copies name and reason. */
+/* Copies name and reason. TSW_ERR_NOMEM. */
 tsw_status_t tsw_filter_report_add(tsw_filter_report_t *report, const char *name,
                                    const char *reason, size_t in, size_t removed, tsw_err_t *err);
 void tsw_filter_report_fini(tsw_filter_report_t *report);

@@ -91,7 +91,8 @@ typedef struct {
 
 typedef struct tsw_race tsw_race_t;
 
-/* Over configs 0..count-1. cell and seed decide the order within rounds. */
+/* Over configs 0..count-1. cell and seed decide the order within rounds.
+ * TSW_ERR_ARG: count is 0, or there is no config to keep; TSW_ERR_NOMEM. */
 tsw_status_t tsw_race_new(const tsw_race_options_t *options, uint64_t seed, tsw_key_t cell,
                           size_t count, tsw_race_t **race_p, tsw_err_t *err);
 void tsw_race_free(tsw_race_t *race);

@@ -15,6 +15,7 @@
 /* A rank's writer: collects results and seals them into parts/aNNNN-rNNNN/NNNNNN.h5. */
 typedef struct tsw_segments tsw_segments_t;
 
+/* Makes the folder; meta is copied. TSW_ERR_IO, TSW_ERR_FULL, TSW_ERR_NOMEM. */
 tsw_status_t tsw_segments_open(const char *run_dir, uint32_t attempt, int rank,
                                const tsw_run_meta_t *meta, tsw_segments_t **segments_p,
                                tsw_err_t *err);
@@ -36,7 +37,8 @@ bool tsw_segments_due(const tsw_segments_t *segments);
 /* Seals what is left and frees the writer, whether that worked or not. NULL is fine. */
 tsw_status_t tsw_segments_close(tsw_segments_t *segments, tsw_err_t *err);
 
-/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder. */
+/* The attempt's number, from 1 on: an exclusive mkdir of attempts/NNNN in the run folder.
+ * TSW_ERR_IO, TSW_ERR_FULL, TSW_ERR_NOMEM. */
 tsw_status_t tsw_store_next_attempt(const char *run_dir, uint32_t *attempt_p, tsw_err_t *err);
 /* Takes number 1. TSW_ERR_EXISTS: another has it, and goes on. */
 tsw_status_t tsw_store_first_attempt(const char *run_dir, tsw_err_t *err);
@@ -54,7 +56,7 @@ tsw_status_t tsw_store_read(const char *path, tsw_dataset_t *dataset_p, char **s
                             tsw_err_t *err);
 
 /* Check a file or a run folder for consistency: appends a line per fault to report. TSW_OK even
- * with faults; *faults_p counts them. */
+ * with faults; *faults_p counts them. TSW_ERR_NOT_FOUND, TSW_ERR_IO, TSW_ERR_NOMEM. */
 tsw_status_t tsw_store_check(const char *path, size_t *faults_p, tsw_buf_t *report, tsw_err_t *err);
 
 /* "HDF5 1.10.8": the library in use; returns out. */

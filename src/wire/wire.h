@@ -68,7 +68,8 @@ void tsw_frame_put(tsw_buf_t *out, uint32_t type, const tsw_buf_t *body);
 tsw_status_t tsw_frame_next(const tsw_buf_t *in, uint32_t *type_p, const uint8_t **body_p,
                             size_t *body_size_p, size_t *size_p, tsw_err_t *err);
 
-/* Results, for messages between processes. */
+/* Results, for messages between processes; what `get` cannot take fails the reader. Heap in a
+ * cell's result: the caller's, tsw_cell_result_fini. TSW_ERR_CORRUPT, TSW_ERR_NOMEM. */
 void tsw_put_cell_result(tsw_buf_t *out, const tsw_cell_result_t *result);
 tsw_status_t tsw_get_cell_result(tsw_reader_t *in, tsw_cell_result_t *result, tsw_err_t *err);
 tsw_outcome_t tsw_get_outcome(tsw_reader_t *in); /* a u32 */
