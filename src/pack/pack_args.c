@@ -136,15 +136,10 @@ tsw_status_t tsw_pack_fill_args(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *er
         return tsw_err_nomem(err);
     for (size_t i = 0; i < count; i++) {
         tsw_view_t item = tsw_view_item(view, "args", i);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(pack->args[j].name, tsw_view_text(item, "name")) == 0)
-                return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(item, "name"),
-                                     "argument '%s' is there twice", pack->args[j].name);
-        }
         pack->arg_count++;
         tsw_status_t status = fill_arg(item, &pack->args[i], err);
         if (status != TSW_OK)
             return status;
     }
-    return TSW_OK;
+    return tsw_pack_check_names(view, "args", "argument", err);
 }

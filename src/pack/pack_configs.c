@@ -76,11 +76,6 @@ tsw_status_t tsw_pack_fill_constraints(tsw_pack_t *pack, tsw_view_t view, tsw_er
         return tsw_err_nomem(err);
     for (size_t i = 0; i < count; i++) {
         tsw_view_t item = tsw_view_item(view, "constraints", i);
-        for (size_t j = 0; j < i; j++) {
-            if (strcmp(pack->constraints[j].name, tsw_view_text(item, "name")) == 0)
-                return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(item, "name"),
-                                     "constraint '%s' is there twice", pack->constraints[j].name);
-        }
         tsw_constraint_t *constraint = &pack->constraints[pack->constraint_count++];
         tsw_status_t status = tsw_view_copy(item, "name", &constraint->name, err);
         if (status == TSW_OK)
@@ -90,7 +85,7 @@ tsw_status_t tsw_pack_fill_constraints(tsw_pack_t *pack, tsw_view_t view, tsw_er
         if (status != TSW_OK)
             return status;
     }
-    return TSW_OK;
+    return tsw_pack_check_names(view, "constraints", "constraint", err);
 }
 
 tsw_status_t tsw_pack_fill_exceptions(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)

@@ -1,5 +1,6 @@
 /* The parts of kernel.yaml, checked by the schema, each into its part of a zeroed pack. What was
- * copied before an error is released by tsw_pack_free. Private to pack. */
+ * copied before an error is released by tsw_pack_free. TSW_ERR_INPUT with the place, TSW_ERR_NOMEM.
+ * Private to pack. */
 #ifndef TSW_PACK_PACK_FILL_H
 #define TSW_PACK_PACK_FILL_H
 
@@ -15,7 +16,11 @@ tsw_status_t tsw_pack_fill_flags(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *e
  * the names of the tool. */
 tsw_status_t tsw_pack_check_new_name(const tsw_pack_t *pack, const tsw_node_t *name,
                                      tsw_err_t *err);
+/* No text is there twice in a list. */
 tsw_status_t tsw_pack_check_distinct(const tsw_node_t *list, tsw_err_t *err);
+/* Nor a `name` among the items of a key; what: an item, in the message. */
+tsw_status_t tsw_pack_check_names(tsw_view_t view, const char *key, const char *what,
+                                  tsw_err_t *err);
 /* The error for more than `limit` of them. */
 tsw_status_t tsw_pack_too_many(const tsw_node_t *node, const char *what, int limit, tsw_err_t *err);
 

@@ -64,6 +64,22 @@ tsw_status_t tsw_pack_check_distinct(const tsw_node_t *list, tsw_err_t *err)
     return TSW_OK;
 }
 
+tsw_status_t tsw_pack_check_names(tsw_view_t view, const char *key, const char *what,
+                                  tsw_err_t *err)
+{
+    size_t count = tsw_view_count(view, key);
+    for (size_t i = 0; i < count; i++) {
+        tsw_view_t item = tsw_view_item(view, key, i);
+        const char *name = tsw_view_text(item, "name");
+        for (size_t j = 0; j < i; j++) {
+            if (strcmp(tsw_view_text(tsw_view_item(view, key, j), "name"), name) == 0)
+                return tsw_place_err(err, TSW_ERR_INPUT, tsw_view_place(item, "name"),
+                                     "%s '%s' is there twice", what, name);
+        }
+    }
+    return TSW_OK;
+}
+
 tsw_status_t tsw_pack_fill_dims(tsw_pack_t *pack, tsw_view_t view, tsw_err_t *err)
 {
     const tsw_node_t *dims = tsw_view_node(view, "dims");

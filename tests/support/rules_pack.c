@@ -1,6 +1,6 @@
-#include "base/buf.h"
 #include "rules_pack.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #include <stdio.h>
