@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef TSW_WITH_MPI
 /* Set for each process by mpirun, srun --mpi=.. and hydra; nobody sets them by hand, as happens
  * with OMPI_MCA_... */
 static const char *find_launcher(void)
@@ -18,6 +19,7 @@ static const char *find_launcher(void)
             return names[i];
     return NULL;
 }
+#endif
 
 /* TSW_ERR_ENV: Slurm started several tasks, and each of them takes itself for the only one. */
 static tsw_status_t check_alone(int size, tsw_err_t *err)

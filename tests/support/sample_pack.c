@@ -1,6 +1,6 @@
-#include "base/buf.h"
 #include "sample_pack.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 
 #include <stdio.h>
