@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,18 +51,31 @@ tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err)
     return tsw_file_read_start(path, SIZE_MAX, out, err);
 }
 
+/* Until there is something to read, which may be never when a pipe has no writer. A handler may say
+ * that system calls go on after its signal; this one does not. */
+static tsw_status_t await_input(int fd, const char *path, tsw_err_t *err)
+{
+    struct pollfd input = {.fd = fd, .events = POLLIN};
+    if (poll(&input, 1, -1) < 0 && errno == EINTR)
+        return tsw_err_set(err, TSW_ERR_CANCELED, "%s: a signal came while it was read", path);
+    return TSW_OK;
+}
+
 tsw_status_t tsw_file_read_start(const char *path, size_t limit, tsw_buf_t *out, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bool special = is_special(path);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | (special ? O_NONBLOCK : 0));
     if (fd < 0)
         return fail_errno(err, "cannot open", path);
     while (limit > 0 && tsw_buf_ok(out)) {
         char chunk[65536];
+        if (special && (status = await_input(fd, path, err)) != TSW_OK)
+            goto out;
         ssize_t n = read(fd, chunk, limit < sizeof(chunk) ? limit : sizeof(chunk));
         if (n == 0)
             break;
-        if (n < 0 && errno == EINTR)
+        if (n < 0 && (errno == EINTR || (special && errno == EAGAIN)))
             continue;
         if (n < 0) {
             status = fail_errno(err, "cannot read", path);

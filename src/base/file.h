@@ -10,7 +10,8 @@
 #include <stdint.h>
 
 /* Append the whole file to out. TSW_ERR_NOT_FOUND, TSW_ERR_IO; TSW_ERR_NOMEM before anything of a
- * file beyond memory is read; TSW_ERR_INPUT for a pipe or a device that gives more than 64 MiB. */
+ * file beyond memory is read; TSW_ERR_INPUT for a pipe or a device that gives more than 64 MiB,
+ * TSW_ERR_CANCELED when a handled signal comes while a pipe is awaited. */
 tsw_status_t tsw_file_read(const char *path, tsw_buf_t *out, tsw_err_t *err);
 
 /* The same with its first limit bytes alone. */

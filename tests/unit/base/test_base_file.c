@@ -9,10 +9,13 @@
 #include "base/mem.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct {
@@ -260,6 +263,47 @@ static void test_join_when_slash_then_one_slash(void **state)
     tsw_free(c);
 }
 
+static void on_alarm(int signo)
+{
+    (void)signo;
+}
+
+/* A pipe that nobody writes to must not hold a program that handles its signals. */
+static void test_read_when_signal_while_a_pipe_is_awaited_then_canceled(void **state)
+{
+    const place_t *place = *state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    struct sigaction action = {.sa_handler = on_alarm, .sa_flags = SA_RESTART};
+    const struct itimerval every = {.it_value = {.tv_usec = 10000},
+                                    .it_interval = {.tv_usec = 10000}};
+    const struct itimerval never = {.it_value = {0}};
+    assert_int_equal(mkfifo(place->path, 0600), 0);
+    assert_int_equal(sigaction(SIGALRM, &action, NULL), 0);
+    assert_int_equal(setitimer(ITIMER_REAL, &every, NULL), 0);
+    assert_int_equal(tsw_file_read(place->path, &out, NULL), TSW_ERR_CANCELED);
+    assert_int_equal(setitimer(ITIMER_REAL, &never, NULL), 0);
+    tsw_buf_fini(&out);
+}
+
+/* However late the writer is, and in however many pieces it writes. */
+static void test_read_when_pipe_then_to_its_end(void **state)
+{
+    const place_t *place = *state;
+    tsw_buf_t out = TSW_BUF_INIT;
+    assert_int_equal(mkfifo(place->path, 0600), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        int fd = open(place->path, O_WRONLY);
+        bool ok = write(fd, "one ", 4) == 4 && write(fd, "two", 3) == 3;
+        _exit(ok ? 0 : 1);
+    }
+    assert_true(writer > 0);
+    assert_int_equal(tsw_file_read(place->path, &out, NULL), TSW_OK);
+    assert_string_equal(tsw_buf_text(&out), "one two");
+    assert_int_equal(waitpid(writer, NULL, 0), writer);
+    tsw_buf_fini(&out);
+}
+
 #define TEST(_function) cmocka_unit_test_setup_teardown(_function, make_place, remove_place)
 
 int main(void)
@@ -272,6 +316,8 @@ int main(void)
         TEST(test_read_when_folder_then_error),
         TEST(test_read_when_large_then_whole),
         cmocka_unit_test(test_read_when_without_end_then_input_error),
+        TEST(test_read_when_signal_while_a_pipe_is_awaited_then_canceled),
+        TEST(test_read_when_pipe_then_to_its_end),
         TEST(test_read_when_beyond_memory_then_nomem_at_once),
         TEST(test_no_file_can_have_such_a_name),
         TEST(test_seal_when_done_then_only_final_name),
