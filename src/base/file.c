@@ -344,9 +344,11 @@ bool tsw_path_is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+/* One look: between two of them the file may come to be. */
 bool tsw_path_is_plain(const char *path)
 {
-    return tsw_path_is_file(path) || !tsw_path_exists(path);
+    struct stat info;
+    return stat(path, &info) != 0 || S_ISREG(info.st_mode);
 }
 
 char *tsw_path_join(const char *dir, const char *name)
