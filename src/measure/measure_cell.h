@@ -177,9 +177,6 @@ tsw_status_t tsw_measure_energy(tsw_measure_t *measure, uint32_t round, tsw_err_
 
 /* Poison what a launch is to write. */
 tsw_status_t tsw_measure_poison(tsw_measure_t *measure, tsw_err_t *err);
-/* Note what must not change: inputs and the reference's outputs. Damaged fences are mended; detail
- * as below. */
-tsw_status_t tsw_measure_seal(tsw_measure_t *measure, char *detail, tsw_err_t *err);
 /* (Re)compute the reference's outputs, and note what must not change. detail: fences that it
  * damaged, as tsw_measure_inspect. */
 tsw_status_t tsw_measure_run_reference(tsw_measure_t *measure, char *detail, tsw_err_t *err);

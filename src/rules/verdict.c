@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "lint_internal.h"
 
-#include <string.h>
-
 enum { TILES_WANTED = 16, TILE_LEAST = 16, SKINNY = 8 };
 
 tsw_verdict_space_t tsw_verdict_space(const tsw_kind_t *kind, bool is_covered)

@@ -28,7 +28,8 @@ tsw_status_t tsw_h5_fail(tsw_err_t *err, tsw_status_t status, const char *what)
     return tsw_err_set(err, status, "%s: HDF5: %s", what, text);
 }
 
-void tsw_h5_quiet(void)
+/* HDF5 prints nothing from here on. Called by everything below that opens or creates. */
+static void be_quiet(void)
 {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
@@ -51,7 +52,7 @@ static hid_t image_access(void)
 
 tsw_status_t tsw_h5_create_image(hid_t *file_p, tsw_err_t *err)
 {
-    tsw_h5_quiet();
+    be_quiet();
     hid_t access = image_access();
     hid_t file = access < 0 ? access : H5Fcreate("image", H5F_ACC_TRUNC, H5P_DEFAULT, access);
     if (access >= 0)
@@ -85,7 +86,7 @@ tsw_status_t tsw_h5_take_image(hid_t file, tsw_buf_t *out, tsw_err_t *err)
 
 tsw_status_t tsw_h5_open_image(void *bytes, size_t size, hid_t *file_p, tsw_err_t *err)
 {
-    tsw_h5_quiet();
+    be_quiet();
     tsw_status_t status = TSW_OK;
     hid_t file = H5I_INVALID_HID;
     hid_t access = image_access();

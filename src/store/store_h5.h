@@ -10,9 +10,6 @@
 /* "what: innermost message of HDF5's error stack" as status; clears the stack. */
 tsw_status_t tsw_h5_fail(tsw_err_t *err, tsw_status_t status, const char *what);
 
-/* HDF5 prints nothing from here on. Called by everything below that opens or creates. */
-void tsw_h5_quiet(void);
-
 /* A new file in memory, and its bytes once all is written. close asserts that nothing but the file
  * itself is open. */
 tsw_status_t tsw_h5_create_image(hid_t *file_p, tsw_err_t *err);

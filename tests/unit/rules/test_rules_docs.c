@@ -1,7 +1,6 @@
 /* docs/rules.md says of every rule where it is checked, and the tests that it names are there. */
 #include "base/buf.h"
 #include "base/file.h"
-#include "base/mem.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
