@@ -30,6 +30,12 @@ void tsw_clock_sleep(uint64_t ns)
         continue;
 }
 
+void tsw_clock_nap(uint64_t *ns, uint64_t longest_ns)
+{
+    tsw_clock_sleep(*ns);
+    *ns = *ns < longest_ns / 2 ? 2 * *ns : longest_ns;
+}
+
 char *tsw_clock_format_utc(uint64_t wall_ns, char out[32])
 {
     time_t seconds = (time_t)(wall_ns / 1000000000u);

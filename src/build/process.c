@@ -76,8 +76,7 @@ static bool ends_within(pid_t pid, double limit_s)
             return true;
         if (tsw_clock_now_ns() >= end_ns)
             return false;
-        tsw_clock_sleep(nap_ns);
-        nap_ns = nap_ns < NAP_LAST_NS / 2 ? 2 * nap_ns : NAP_LAST_NS;
+        tsw_clock_nap(&nap_ns, NAP_LAST_NS);
     }
 }
 

@@ -8,6 +8,10 @@
 
 #include <mpi.h>
 
+/* The naps between two looks at MPI (tsw_clock_nap). */
+#define TSW_MPI_NAP_FIRST_NS 10000u
+#define TSW_MPI_NAP_LAST_NS  2000000u
+
 typedef struct tsw_mpi_departure tsw_mpi_departure_t;
 typedef struct tsw_mpi_arrival tsw_mpi_arrival_t;
 
@@ -29,11 +33,6 @@ tsw_mpi_comm_t *tsw_mpi_body(tsw_comm_t *comm);
 tsw_status_t tsw_mpi_check(int rc, const char *call, tsw_err_t *err);
 /* Bytes of the next message when so many are left. */
 size_t tsw_mpi_piece(const tsw_mpi_comm_t *mpi, size_t left);
-
-#define TSW_MPI_NAP_FIRST_NS 10000u
-
-/* Sleeps *ns, which gets longer from call to call. */
-void tsw_mpi_nap(uint64_t *ns);
 
 /* ---- mpi_collective.c: entries of the table ---- */
 

@@ -1,8 +1,5 @@
-/* Calls of MPI, and the wait between two looks at it. */
-#include "base/clock.h"
+/* Calls of MPI. */
 #include "comm/mpi_body.h"
-
-#define NAP_LAST_NS 2000000u
 
 tsw_mpi_comm_t *tsw_mpi_body(tsw_comm_t *comm)
 {
@@ -22,10 +19,4 @@ tsw_status_t tsw_mpi_check(int rc, const char *call, tsw_err_t *err)
 size_t tsw_mpi_piece(const tsw_mpi_comm_t *mpi, size_t left)
 {
     return left < mpi->base.chunk_bytes ? left : mpi->base.chunk_bytes;
-}
-
-void tsw_mpi_nap(uint64_t *ns)
-{
-    tsw_clock_sleep(*ns);
-    *ns = *ns < NAP_LAST_NS / 2 ? 2 * *ns : NAP_LAST_NS;
 }

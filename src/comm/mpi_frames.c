@@ -1,4 +1,5 @@
 /* Frames over MPI, out and in: never blocking, larger ones in pieces. */
+#include "base/clock.h"
 #include "base/mem.h"
 #include "comm/mpi_body.h"
 
@@ -268,7 +269,7 @@ void tsw_mpi_settle(tsw_mpi_comm_t *mpi)
     while (ok && !done) {
         ok = discard_frame(mpi) && MPI_Test(&barrier, &done, MPI_STATUS_IGNORE) == MPI_SUCCESS;
         if (!done)
-            tsw_mpi_nap(&nap_ns);
+            tsw_clock_nap(&nap_ns, TSW_MPI_NAP_LAST_NS);
     }
     while (ok && mpi->arrival_count > 0)
         ok = discard_frame(mpi);
