@@ -51,6 +51,13 @@ tsw_status_t tsw_err_wrap(tsw_err_t *err, const char *format, ...)
     return err->code;
 }
 
+tsw_status_t tsw_err_turn(tsw_err_t *err, tsw_status_t code)
+{
+    if (err != NULL)
+        err->code = code;
+    return code;
+}
+
 void tsw_err_clear(tsw_err_t *err)
 {
     if (err != NULL)

@@ -39,6 +39,10 @@ tsw_status_t tsw_err_set_at(tsw_err_t *err, tsw_status_t code, long vendor, cons
 tsw_status_t tsw_err_wrap(tsw_err_t *err, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Another code for an error that a callee filled, since it means something else here; returns it.
+ */
+tsw_status_t tsw_err_turn(tsw_err_t *err, tsw_status_t code);
+
 void tsw_err_clear(tsw_err_t *err);
 
 /* Errno to status: ENOSPC, EDQUOT and EFBIG are TSW_ERR_FULL, ENOENT is TSW_ERR_NOT_FOUND, EEXIST

@@ -36,9 +36,7 @@ tsw_status_t tsw_cuda_api_open(tsw_cuda_api_t *api_p, tsw_err_t *err)
     tsw_status_t status = load_symbols(&api, path, err);
     if (status == TSW_OK && tsw_cuda_check(&api, api.init(0), "cuInit", err) != TSW_OK) {
         tsw_err_wrap(err, "no usable GPU");
-        status = TSW_ERR_ENV;
-        if (err != NULL)
-            err->code = status;
+        status = tsw_err_turn(err, TSW_ERR_ENV);
     }
     if (status != TSW_OK)
         tsw_cuda_api_close(&api);

@@ -114,8 +114,7 @@ static tsw_status_t as_env(tsw_status_t status, tsw_err_t *err)
 {
     if (status != TSW_ERR_NOT_FOUND)
         return status;
-    tsw_err_t was = *err;
-    return tsw_err_set(err, TSW_ERR_ENV, "%s", was.text);
+    return tsw_err_turn(err, TSW_ERR_ENV);
 }
 
 static void run_fini(tsw_run_t *run)

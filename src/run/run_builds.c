@@ -51,8 +51,8 @@ static tsw_status_t make_work_root(tsw_run_builds_t *builds, const char *node, t
     tsw_status_t status = tsw_dir_make(builds->work_root, err);
     if (status == TSW_OK || status == TSW_ERR_FULL || status == TSW_ERR_NOMEM)
         return status;
-    tsw_err_t was = *err;
-    return tsw_err_set(err, TSW_ERR_ENV, "work folder for builds (TMPDIR): %s", was.text);
+    tsw_err_wrap(err, "work folder for builds (TMPDIR)");
+    return tsw_err_turn(err, TSW_ERR_ENV);
 }
 
 /* ---- artifacts ---- */

@@ -147,8 +147,8 @@ static tsw_status_t bcast_recorded(tsw_run_t *run, const char *file, tsw_err_t *
         else
             status = tsw_store_read(file, &run->recorded, &skipped, err);
         if (status == TSW_ERR_NOT_FOUND) {
-            tsw_err_t was = *err;
-            status = tsw_err_set(err, TSW_ERR_INPUT, "--device replay: %s", was.text);
+            tsw_err_wrap(err, "--device replay");
+            status = tsw_err_turn(err, TSW_ERR_INPUT);
         }
         tsw_free(skipped);
         tsw_put_text(&bytes, status == TSW_OK ? run->recorded.meta.toolchain : "");

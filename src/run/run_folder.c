@@ -141,8 +141,8 @@ static tsw_status_t as_env(tsw_status_t status, const char *dir, tsw_err_t *err)
 {
     if (status != TSW_ERR_IO && status != TSW_ERR_NOT_FOUND)
         return status;
-    tsw_err_t was = *err;
-    return tsw_err_set(err, TSW_ERR_ENV, "output folder %s: %s", dir, was.text);
+    tsw_err_wrap(err, "output folder %s", dir);
+    return tsw_err_turn(err, TSW_ERR_ENV);
 }
 
 static tsw_status_t take_attempt(tsw_run_t *run, tsw_err_t *err)

@@ -125,12 +125,25 @@ static void test_log_when_line_is_long_then_cut(void **state)
     tsw_log_set_sink(NULL, NULL);
 }
 
+static void test_err_when_turned_then_only_the_code_is_another(void **state)
+{
+    (void)state;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_err_set_vendor(&err, TSW_ERR_NOT_FOUND, 2, "a.h5: no such file");
+    assert_int_equal(tsw_err_turn(&err, TSW_ERR_ENV), TSW_ERR_ENV);
+    assert_int_equal(err.code, TSW_ERR_ENV);
+    assert_int_equal(err.vendor, 2);
+    assert_string_equal(err.text, "a.h5: no such file");
+    assert_int_equal(tsw_err_turn(NULL, TSW_ERR_INPUT), TSW_ERR_INPUT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_err_when_set_then_returned_and_kept),
         cmocka_unit_test(test_err_when_null_then_status_only),
         cmocka_unit_test(test_err_when_wrapped_then_prefixed_and_code_kept),
+        cmocka_unit_test(test_err_when_turned_then_only_the_code_is_another),
         cmocka_unit_test(test_err_when_too_long_then_cut_with_dots),
         cmocka_unit_test(test_err_when_quoting_controls_then_none_is_left),
         cmocka_unit_test(test_errno_when_mapped_then_callers_can_tell),
