@@ -138,20 +138,22 @@ tsw_status_t tsw_once_run(tsw_fileset_t *snapshot, const tsw_run_options_t *opti
                           tsw_dataset_t *dataset_p, tsw_run_summary_t *summary_p, tsw_err_t *err)
 {
     tsw_run_options_t own = *options;
+    tsw_dataset_t results = {0};
     char *temp = NULL;
     char *run_dir = NULL;
-    char *skipped = NULL;
     tsw_status_t status = make_temp_dir(&temp, err);
     if (status == TSW_OK && (run_dir = tsw_path_join(temp, "run")) == NULL)
         status = tsw_err_nomem(err);
     own.run_dir = run_dir;
+    own.results_p = &results;
     if (status == TSW_OK)
         status = tsw_cli_name_job(err, run_alone(snapshot, &own, summary_p, err), NULL);
     if (status == TSW_OK)
-        status = tsw_store_read(run_dir, dataset_p, &skipped, err);
+        *dataset_p = results;
+    else
+        tsw_dataset_fini(&results);
     if (temp != NULL)
         tsw_dir_remove(temp, NULL);
-    tsw_free(skipped);
     tsw_free(run_dir);
     tsw_free(temp);
     return status;

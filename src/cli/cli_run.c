@@ -74,34 +74,32 @@ static void count_suspects(const tsw_reduction_t *reduction, tsw_run_summary_t *
     }
 }
 
-/* Reduces what the run folder holds, for the summary; appends how the workers spent their time to
+/* Reduces the results, for the summary; appends how the workers spent their time to
  * out, and unless it is a part of a run the choice, and writes tables when the job is for release.
  */
-static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t *summary,
-                           tsw_buf_t *out, tsw_err_t *err)
+static tsw_status_t report(const char *run_dir, const tsw_dataset_t *results, bool is_part,
+                           tsw_run_summary_t *summary, tsw_buf_t *out, tsw_err_t *err)
 {
-    tsw_dataset_t dataset = {0};
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
     tsw_cli_verdicts_t verdicts = {0};
     char *tables_dir = tsw_path_join(run_dir, "tables");
-    tsw_status_t status =
-        tables_dir != NULL ? tsw_cli_read(&run_dir, 1, &dataset, err) : tsw_err_nomem(err);
-    if (status == TSW_OK)
-        status = tsw_cli_reduce_with_roofs(&dataset, 8, &reduction, err);
+    tsw_status_t status = tables_dir != NULL
+                              ? tsw_cli_reduce_with_roofs(results, 8, &reduction, err)
+                              : tsw_err_nomem(err);
     if (status == TSW_OK)
         count_suspects(reduction, summary);
     if (status == TSW_OK)
-        tsw_cli_usage_print(&dataset, out);
+        tsw_cli_usage_print(results, out);
     if (status == TSW_OK && !is_part)
         status = tsw_cli_verdicts_make(reduction, &run_dir, 1, &verdicts, err);
-    if (status == TSW_OK && strcmp(dataset.meta.purpose, "fixed") == 0)
+    if (status == TSW_OK && strcmp(results->meta.purpose, "fixed") == 0)
         tsw_buf_append_text(out, "tuning is switched off: the fixed configs alone, verified and "
                                  "timed; no tables\n");
     if (status == TSW_OK && !is_part)
-        status = tsw_cli_choice_print(&dataset, reduction, &verdicts, out, err);
-    if (status == TSW_OK && !is_part && strcmp(dataset.meta.purpose, "release") == 0) {
-        status = tsw_cli_tables_make(&dataset, reduction, &verdicts, &tables, err);
+        status = tsw_cli_choice_print(results, reduction, &verdicts, out, err);
+    if (status == TSW_OK && !is_part && strcmp(results->meta.purpose, "release") == 0) {
+        status = tsw_cli_tables_make(results, reduction, &verdicts, &tables, err);
         tsw_buf_append_text(out, "\n");
         if (status == TSW_OK)
             status = tsw_cli_tables_write(&tables, tables_dir, out, err);
@@ -109,7 +107,6 @@ static tsw_status_t report(const char *run_dir, bool is_part, tsw_run_summary_t 
     tsw_cli_tables_fini(&tables);
     tsw_cli_verdicts_fini(&verdicts);
     tsw_reduction_free(reduction);
-    tsw_dataset_fini(&dataset);
     tsw_free(tables_dir);
     return status;
 }
@@ -165,7 +162,7 @@ static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
         return code;
     }
     if (!summary->stopped_early)
-        status = report(run_dir, is_part, summary, &out, err);
+        status = report(run_dir, options->results_p, is_part, summary, &out, err);
     print_summary(summary, run_dir);
     fputs(tsw_buf_text(&out), stdout);
     tsw_buf_fini(&out);
@@ -253,6 +250,7 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
     tsw_words_t words = {0};
     tsw_err_t err = TSW_ERR_INIT;
     tsw_run_summary_t summary = {0};
+    tsw_dataset_t results = {0};
     tsw_buf_t invocation = TSW_BUF_INIT;
     char node[64];
     int code = 0;
@@ -265,12 +263,14 @@ static int run_on_ranks(tsw_comm_t *comm, int argc, char **argv)
             args.run.budget_s = args.budget_s > 0 ? args.budget_s : TSW_RUN_NO_BUDGET;
         args.run.accept = args.resume != NULL && args.resume[0] != '\0';
         args.run.invocation = tsw_buf_text(&invocation);
+        args.run.results_p = &results;
         const tsw_status_t status = run(comm, words.items[0], &args, &summary, &err);
         if (rank == 0)
             code = conclude(status, &summary, &args.run, &err);
     }
     tsw_words_fini(&words);
     tsw_buf_fini(&invocation);
+    tsw_dataset_fini(&results);
     return code;
 }
 

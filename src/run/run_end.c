@@ -121,6 +121,10 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
     tsw_run_warn_slow(&dataset);
     if (status == TSW_OK && !stops_before_merge(run, summary))
         status = merge(run, &dataset, err);
+    if (status == TSW_OK && run->options->results_p != NULL && !summary->stopped_early) {
+        *run->options->results_p = dataset;
+        dataset = (tsw_dataset_t){0};
+    }
     tsw_free(skipped);
     tsw_dataset_fini(&dataset);
     return status;
