@@ -5,7 +5,7 @@
 
 Fills the compile cache for overlap.yaml (lists of a few configs) and overlap30.yaml (30 configs of matmul), then
 runs each warm, twice by `race` and twice by `rounds`; then the 108-config matmul cell cold and warm, by `race` and
-`rounds`; then overlap_long.yaml, 1298 cells from the builds of overlap.yaml, warm by `race`. Prints for each run its wall time, cells/s and the share of the worker's time, and of the wall's, that
+`rounds`; then overlap_long.yaml, 5138 cells from the builds of overlap.yaml, warm by `race`. Prints for each run its wall time, cells/s and the share of the worker's time, and of the wall's, that
 was measuring, then what takes how long per cell. Writes OUT/overlap.json and keeps the runs in OUT. The goal: at
 least 90 % measuring in a warm sweep. Needs h5py.
 """

@@ -111,13 +111,12 @@ def names(dataset, attribute):
     return [text(name) for name in dataset.attrs[attribute]]
 
 
-def energy_of(samples, stage_names, begin, end):
-    """The blocks of stage energy among these samples; files of before it have none."""
-    if "energy_mj" not in samples:
+def energy_of(columns, begin, end):
+    """The blocks of stage energy among these samples; columns: stage names, mJ, ns, launches, of all of them."""
+    if columns is None:
         return []
-    columns = [samples[name][begin:end] for name in ("stage", "energy_mj", "interval_ns", "launches")]
     return [{"mj": float(mj) / int(launches), "ns": float(ns) / int(launches), "watts": 1e6 * float(mj) / float(ns)}
-            for stage, mj, ns, launches in zip(*columns) if stage_names[stage] == "energy"]
+            for stage, mj, ns, launches in zip(*(column[begin:end] for column in columns)) if stage == "energy"]
 
 
 def read(path):
@@ -129,6 +128,9 @@ def read(path):
         stage_names = names(samples["stage"], "stage_names")
         interval, rounds = samples["interval_ns"][:], samples["round"][:]
         stage, slot, launches = samples["stage"][:], samples["slot"][:], samples["launches"][:]
+        energy = None  # files of before it have none
+        if "energy_mj" in samples:
+            energy = ([stage_names[i] for i in stage], samples["energy_mj"][:], interval, launches)
         cells = []
         for row in sweep["cells"][:]:
             kernel = kernels[row["kernel"]]
@@ -145,7 +147,7 @@ def read(path):
                     (stage_names[stage[i]], int(rounds[i]), int(slot[i]),
                      float(interval[i]) / max(int(launches[i]), 1))
                     for i in range(begin, begin + int(record["n_samples"]))]
-                cell.energy[config] = energy_of(samples, stage_names, begin, begin + int(record["n_samples"]))
+                cell.energy[config] = energy_of(energy, begin, begin + int(record["n_samples"]))
                 cell.interval_ns += sum(int(interval[i]) for i in range(begin, begin + int(record["n_samples"])))
             first = int(row["first_round"])
             for done in sweep["rounds"][first:first + int(row["n_rounds"])]:
