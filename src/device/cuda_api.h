@@ -18,6 +18,14 @@ typedef struct cu_stream *cu_stream_t;
 typedef struct cu_event *cu_event_t;
 typedef struct cu_graph *cu_graph_t;
 typedef struct cu_graph_exec *cu_graph_exec_t;
+typedef struct cu_graph_node *cu_graph_node_t;
+typedef struct { /* CUDA_KERNEL_NODE_PARAMS_v2 */
+    cu_function_t function;
+    unsigned grid[3], block[3], shared_bytes;
+    void **params, **extra;
+    void *kernel;         /* instead of function */
+    cu_context_t context; /* with kernel */
+} cu_kernel_node_t;
 typedef struct {
     unsigned char bytes[16];
 } cu_uuid_t;
@@ -43,7 +51,6 @@ enum { /* of CUfunction_attribute */
 enum {
     CU_STREAM_NON_BLOCKING_FLAG = 1,
     CU_HOST_ALLOC_DEVICE_MAP = 2,
-    CU_CAPTURE_RELAXED = 2,
 };
 
 /* X(member, symbol, parameters) */
@@ -96,8 +103,12 @@ enum {
       (cu_function_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,                  \
        unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,                \
        cu_stream_t stream, void **params, void **extra))                                           \
-    X(stream_begin_capture, "cuStreamBeginCapture_v2", (cu_stream_t stream, int mode))             \
-    X(stream_end_capture, "cuStreamEndCapture", (cu_stream_t stream, cu_graph_t * graph_p))        \
+    X(graph_create, "cuGraphCreate", (cu_graph_t * graph_p, unsigned flags))                       \
+    X(graph_add_kernel, "cuGraphAddKernelNode_v2",                                                 \
+      (cu_graph_node_t * node_p, cu_graph_t graph, const cu_graph_node_t *before, size_t count,    \
+       const cu_kernel_node_t *kernel))                                                            \
+    X(graph_set_kernel, "cuGraphExecKernelNodeSetParams_v2",                                       \
+      (cu_graph_exec_t exec, cu_graph_node_t node, const cu_kernel_node_t *kernel))                \
     X(graph_destroy, "cuGraphDestroy", (cu_graph_t graph))                                         \
     X(graph_instantiate, "cuGraphInstantiateWithFlags",                                            \
       (cu_graph_exec_t * exec_p, cu_graph_t graph, unsigned long long flags))                      \

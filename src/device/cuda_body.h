@@ -111,11 +111,21 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
 tsw_status_t tsw_cuda_results_clear(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
 tsw_status_t tsw_cuda_results_read(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
 
+/* A launch's parameters as the driver wants them. */
+typedef struct {
+    uint64_t values[TSW_PARAM_MAX];
+    void *pointers[TSW_PARAM_MAX];
+} tsw_cuda_params_t;
+void tsw_cuda_params(const tsw_launch_t *launch, tsw_cuda_params_t *params);
+/* Before a kernel with much dynamic shared memory is launched. */
+tsw_status_t tsw_cuda_allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
+
 /* Queue a launch. */
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
-
-/* Queue all launches of a graph. */
-tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_graph_t *graph, tsw_err_t *err);
+/* Queue all launches of a shot. */
+tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
+/* The same of one that has a graph, which moves to the shot's sets. */
+tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
 
 /* The entries of the table, file by file. */
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,
@@ -154,8 +164,8 @@ void tsw_cuda_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
 void tsw_cuda_modules_trim(tsw_cuda_t *cuda, size_t most);
 tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                           tsw_err_t *err);
-tsw_status_t tsw_cuda_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
-                                uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
+tsw_status_t tsw_cuda_graph_new(tsw_device_t *dev, const tsw_shot_t *shot, tsw_graph_t **graph_p,
+                                tsw_err_t *err);
 void tsw_cuda_graph_free(tsw_device_t *dev, tsw_graph_t *graph);
 tsw_status_t tsw_cuda_prove_flush(tsw_device_t *dev, tsw_flush_proof_t *proof_p, tsw_err_t *err);
 tsw_status_t tsw_cuda_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,

@@ -31,12 +31,7 @@ static tsw_status_t queue_one(block_t *block, tsw_err_t *err)
 {
     tsw_cuda_t *cuda = block->cuda;
     tsw_shot_t *shot = &block->shot;
-    tsw_status_t status = TSW_OK;
-    if (shot->graph != NULL)
-        status = tsw_cuda_graph_launch(cuda, shot->graph, err);
-    for (uint32_t i = 0; shot->graph == NULL && i < shot->repeat && status == TSW_OK; i++)
-        status =
-            tsw_cuda_launch(cuda, &shot->launches[(shot->first_set + i) % shot->set_count], err);
+    tsw_status_t status = tsw_cuda_shoot(cuda, shot, err);
     shot->first_set = (shot->first_set + shot->repeat) % shot->set_count;
     if (status == TSW_OK)
         status =

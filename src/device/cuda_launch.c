@@ -65,7 +65,7 @@ static cu_function_t function_of(const tsw_launch_t *launch)
     return ((const tsw_cuda_kernel_t *)launch->kernel)->function;
 }
 
-static tsw_status_t allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err)
+tsw_status_t tsw_cuda_allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err)
 {
     uint32_t bytes = launch->geometry.shared_bytes;
     if (bytes <= plain_shared_bytes)
@@ -81,26 +81,41 @@ static tsw_status_t allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch, t
     return status;
 }
 
+void tsw_cuda_params(const tsw_launch_t *launch, tsw_cuda_params_t *params)
+{
+    TSW_ASSERT(launch->param_count <= TSW_PARAM_MAX);
+    memcpy(params->values, launch->params, sizeof(params->values));
+    for (uint32_t i = 0; i < launch->param_count; i++)
+        params->pointers[i] = &params->values[i];
+}
+
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err)
 {
     const tsw_geometry_t *at = &launch->geometry;
-    uint64_t values[TSW_PARAM_MAX];
-    void *params[TSW_PARAM_MAX];
-    TSW_ASSERT(launch->param_count <= TSW_PARAM_MAX);
-    memcpy(values, launch->params, sizeof(values));
-    for (uint32_t i = 0; i < launch->param_count; i++)
-        params[i] = &values[i];
-    tsw_status_t status = allow_shared(cuda, launch, err);
+    tsw_cuda_params_t params;
+    tsw_cuda_params(launch, &params);
+    tsw_status_t status = tsw_cuda_allow_shared(cuda, launch, err);
     if (status != TSW_OK)
         return status;
     status = tsw_cuda_call(cuda,
                            cuda->api.launch(function_of(launch), at->grid[0], at->grid[1],
                                             at->grid[2], at->block[0], at->block[1], at->block[2],
-                                            at->shared_bytes, cuda->stream, params, NULL),
+                                            at->shared_bytes, cuda->stream, params.pointers, NULL),
                            "cuLaunchKernel", err);
     if (status != TSW_OK)
         tsw_err_wrap(err, "grid %ux%ux%u block %ux%ux%u shared %u", at->grid[0], at->grid[1],
                      at->grid[2], at->block[0], at->block[1], at->block[2], at->shared_bytes);
+    return status;
+}
+
+tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    if (shot->graph != NULL)
+        return tsw_cuda_graph_launch(cuda, shot, err);
+    for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
+        status =
+            tsw_cuda_launch(cuda, &shot->launches[(shot->first_set + i) % shot->set_count], err);
     return status;
 }
 

@@ -74,17 +74,6 @@ static tsw_status_t queue_flush(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_er
                          "cuMemsetD8Async", err);
 }
 
-static tsw_status_t queue_launches(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
-{
-    tsw_status_t status = TSW_OK;
-    if (shot->graph != NULL)
-        return tsw_cuda_graph_launch(cuda, shot->graph, err);
-    for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
-        status =
-            tsw_cuda_launch(cuda, &shot->launches[(shot->first_set + i) % shot->set_count], err);
-    return status;
-}
-
 /* The device came to the end of what was queued: what follows would wait for the host in the middle
  * of an interval. */
 static bool ran_dry(const queue_t *queue)
@@ -106,7 +95,7 @@ static tsw_status_t queue_lead(queue_t *queue, tsw_err_t *err)
     if (status == TSW_OK)
         status = queue_flush(queue->cuda, lead, err);
     if (status == TSW_OK)
-        status = queue_launches(queue->cuda, lead, err);
+        status = tsw_cuda_shoot(queue->cuda, lead, err);
     return status;
 }
 
@@ -127,15 +116,15 @@ static tsw_status_t queue_shot(queue_t *queue, tsw_err_t *err)
     tsw_cuda_t *cuda = queue->cuda;
     size_t i = queue->queued;
     const tsw_shot_t *shot = &queue->shots[i];
-    if (shot->graph != NULL || tsw_gate_commands(shot) > window)
-        open_gate(queue); /* how many commands a graph counts is the driver's secret */
+    if (tsw_gate_commands(shot) > window)
+        open_gate(queue);
     tsw_status_t status = ran_dry(queue) ? queue_gate(queue, err) : TSW_OK;
     if (status == TSW_OK)
         status = queue_flush(cuda, shot, err);
     if (status == TSW_OK)
         status = record(cuda, start_of(queue, i), err);
     if (status == TSW_OK)
-        status = queue_launches(cuda, shot, err);
+        status = tsw_cuda_shoot(cuda, shot, err);
     if (status == TSW_OK)
         status = record(cuda, end_of(queue, i), err);
     if (status == TSW_OK)

@@ -53,7 +53,7 @@ typedef struct {
     uint32_t set_count;
     uint32_t first_set;   /* of the first launch */
     uint32_t repeat;      /* launches in the interval, at least 1 */
-    tsw_graph_t *graph;   /* of exactly these launches; NULL: launched one by one */
+    tsw_graph_t *graph;   /* made for such a shot; NULL: launched one by one */
     bool flush;           /* overwrite the L2 before the interval */
     uint64_t expected_ns; /* what the interval takes at least, about; 0: not known */
 } tsw_shot_t;
@@ -184,9 +184,9 @@ typedef struct tsw_device_ops {
     /* Launch and wait; TSW_ERR_TIMEOUT after timeout_s. */
     tsw_status_t (*run)(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                         tsw_err_t *err);
-    /* `repeat` launches in turn over the sets, from set 0, made into one command. */
-    tsw_status_t (*graph_new)(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
-                              uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
+    /* The shot's launches made into one command: for it, and for shots with another first_set. */
+    tsw_status_t (*graph_new)(tsw_device_t *dev, const tsw_shot_t *shot, tsw_graph_t **graph_p,
+                              tsw_err_t *err);
     void (*graph_free)(tsw_device_t *dev, tsw_graph_t *graph); /* NULL is fine */
     /* One wave: each shot once, in this order, each timed by itself. interval_ns[i] for shots[i],
      * the whole interval, 0 when the timer did not move; *finished_p shots ended: on an error

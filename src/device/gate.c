@@ -23,11 +23,21 @@ static double host_ns(const tsw_shot_t *shot, double command_ns)
     return slack * command_ns * (double)tsw_gate_commands(shot);
 }
 
+/* Two graphs: while one runs the next but one is queued. */
+static size_t limit_of(const tsw_shot_t *shots, size_t count)
+{
+    for (size_t i = 0; i + 1 < count; i++)
+        if (shots[i].graph != NULL)
+            return i + 2;
+    return count;
+}
+
 size_t tsw_gate_opens_after(const tsw_shot_t *shots, size_t count, double command_ns)
 {
     double ahead_ns = 0.0, needed_ns = 0.0;
+    const size_t limit = limit_of(shots, count);
     if (!(command_ns > 0.0))
-        return count;
+        return limit;
     /* From the back: what must be in the stream before a shot, so that none behind it is late. */
     size_t first = count;
     for (size_t i = 0; i < count; i++)
@@ -40,5 +50,5 @@ size_t tsw_gate_opens_after(const tsw_shot_t *shots, size_t count, double comman
             break;
         first--;
     }
-    return first;
+    return first < limit ? first : limit;
 }

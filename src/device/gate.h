@@ -12,7 +12,8 @@ size_t tsw_gate_commands(const tsw_shot_t *shot);
 /* After how many of the shots the gate may open (1..count; count: when all are queued). The device
  * then has work for as long as the host needs to queue the next shot, and so on to the last, were
  * the host slower by half; and some to spare. command_ns: what the host needs for a command; 0: not
- * known, as are shots without expected_ns: all are queued first. */
+ * known, as are shots without expected_ns: all are queued first. No more than two shots with graphs
+ * wait behind it, since only the driver knows how much of its queue they fill. */
 size_t tsw_gate_opens_after(const tsw_shot_t *shots, size_t count, double command_ns);
 
 #endif

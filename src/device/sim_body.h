@@ -111,8 +111,8 @@ tsw_status_t tsw_sim_kernel_load(tsw_device_t *dev, const void *cubin, size_t si
 void tsw_sim_kernel_unload(tsw_device_t *dev, tsw_kernel_t *kernel);
 tsw_status_t tsw_sim_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                          tsw_err_t *err);
-tsw_status_t tsw_sim_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
-                               uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err);
+tsw_status_t tsw_sim_graph_new(tsw_device_t *dev, const tsw_shot_t *shot, tsw_graph_t **graph_p,
+                               tsw_err_t *err);
 void tsw_sim_graph_free(tsw_device_t *dev, tsw_graph_t *graph);
 tsw_status_t tsw_sim_wave(tsw_device_t *dev, const tsw_shot_t *shots, size_t count,
                           const tsw_wave_plan_t *plan, uint64_t *interval_ns, size_t *finished_p,

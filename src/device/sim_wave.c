@@ -10,19 +10,17 @@ enum {
 };
 
 /* A graph holds nothing: its launches are with the shot. */
-tsw_status_t tsw_sim_graph_new(tsw_device_t *dev, const tsw_launch_t *launches, uint32_t set_count,
-                               uint32_t repeat, tsw_graph_t **graph_p, tsw_err_t *err)
+tsw_status_t tsw_sim_graph_new(tsw_device_t *dev, const tsw_shot_t *shot, tsw_graph_t **graph_p,
+                               tsw_err_t *err)
 {
-    (void)launches;
-    (void)set_count;
     tsw_sim_t *sim = tsw_sim_body(dev);
     tsw_status_t status = tsw_sim_usable(sim, err);
     if (status != TSW_OK)
         return status;
-    uint32_t *graph = tsw_memdup(&repeat, sizeof(repeat));
+    uint32_t *graph = tsw_memdup(&shot->repeat, sizeof(shot->repeat));
     if (graph == NULL)
         return tsw_err_nomem(err);
-    sim->clock_ns += GRAPH_NS + (uint64_t)repeat * NODE_NS;
+    sim->clock_ns += GRAPH_NS + (uint64_t)shot->repeat * NODE_NS;
     *graph_p = (tsw_graph_t *)graph;
     return TSW_OK;
 }

@@ -158,12 +158,6 @@ static uint64_t best_single(tsw_measure_t *measure, const tsw_wave_t *wave)
     return best;
 }
 
-/* A graph hides how the next one is queued; else one launch will do. */
-static tsw_measure_interval_t lead_of(tsw_measure_interval_t first)
-{
-    return first.is_graph ? first : (tsw_measure_interval_t){1, false};
-}
-
 /* By what is known of its launches; the first one, of cold code and data, took longer than others.
  */
 static uint64_t expect_ns(const tsw_measure_entry_t *entry, uint32_t launches)
@@ -175,7 +169,9 @@ static uint64_t expect_ns(const tsw_measure_entry_t *entry, uint32_t launches)
     return (uint64_t)(each_ns * launches);
 }
 
-/* One shot per config of the wave, behind a lead like the first. *culprit_p: whose shot failed. */
+/* One shot per config of the wave, behind a launch that is not timed. *culprit_p: whose shot
+ * failed.
+ */
 static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                         size_t *culprit_p, tsw_err_t *err)
 {
@@ -183,17 +179,15 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
     tsw_measure_rotation_t rotation = {ring->sets, ring->state};
     uint64_t best = best_single(measure, wave);
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_GRAPH);
-    tsw_status_t status = TSW_OK;
+    *culprit_p = 0;
+    tsw_status_t status = tsw_measure_shot(measure, entry_of(measure, wave->configs[0]), wave->kind,
+                                           (tsw_measure_interval_t){1, false}, &rounds->lead, err);
     for (size_t i = 0; i < wave->count && status == TSW_OK; i++) {
         tsw_measure_entry_t *entry = entry_of(measure, wave->configs[i]);
         tsw_measure_interval_t interval =
             tsw_measure_interval(&rotation, wave, entry->single_ns, best);
         *culprit_p = i;
-        if (i == 0)
-            status =
-                tsw_measure_shot(measure, entry, wave->kind, lead_of(interval), &rounds->lead, err);
-        if (status == TSW_OK)
-            status = tsw_measure_shot(measure, entry, wave->kind, interval, &rounds->shots[i], err);
+        status = tsw_measure_shot(measure, entry, wave->kind, interval, &rounds->shots[i], err);
         rounds->shots[i].expected_ns = expect_ns(entry, interval.launches);
         rounds->launch_counts[i] = interval.launches;
         entry->interval = interval;

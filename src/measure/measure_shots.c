@@ -19,18 +19,11 @@ static uint64_t count_launches(uint64_t interval_ns, uint64_t single_ns)
     return (interval_ns + ns - 1) / ns;
 }
 
+/* As a graph; each set once after a flush. */
 static uint32_t count_nodes(const tsw_measure_rotation_t *rotation, uint64_t launches)
 {
-    uint64_t sets = rotation->sets;
-    launches = launches < most_nodes ? launches : most_nodes;
-    if (rotation->state == TSW_CACHE_STATE_COLD_FLUSH)
-        return (uint32_t)(launches < sets ? launches : sets); /* each set once after the flush */
-    uint64_t laps =
-        (launches + sets / 2) / sets; /* whole ones: each set waits a lap for its turn */
-    laps = laps > 0 ? laps : 1;
-    if (laps > 1 && laps * sets > most_nodes)
-        laps--;
-    return (uint32_t)(laps * sets);
+    uint32_t most = rotation->state == TSW_CACHE_STATE_COLD_FLUSH ? rotation->sets : most_nodes;
+    return launches < most ? (uint32_t)launches : most;
 }
 
 /* Launches one by one, from whichever set is next: as many for each of the wave that may be among
@@ -84,42 +77,40 @@ static tsw_status_t need_launches(tsw_measure_t *measure, tsw_measure_entry_t *e
     return TSW_OK;
 }
 
+/* One for all shots of so many launches: it goes round the ring with them. */
 static tsw_status_t need_graph(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                               uint32_t launches, tsw_err_t *err)
+                               const tsw_shot_t *shot, tsw_err_t *err)
 {
     const tsw_device_ops_t *ops = measure->dev->ops;
-    if (entry->graph != NULL && entry->graph_launches == launches)
+    if (entry->graph != NULL && entry->graph_launches == shot->repeat)
         return TSW_OK;
     ops->graph_free(measure->dev, entry->graph);
     entry->graph = NULL;
-    entry->graph_launches = launches;
-    return ops->graph_new(measure->dev, entry->launches, measure->ring.sets, launches,
-                          &entry->graph, err);
+    entry->graph_launches = shot->repeat;
+    return ops->graph_new(measure->dev, shot, &entry->graph, err);
 }
 
-/* In the cell's own cache mode, over the ring. */
+/* In the cell's own cache mode, over the ring, from where it stands. */
 static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry,
                               tsw_measure_interval_t interval, tsw_shot_t *shot_p, tsw_err_t *err)
 {
-    uint32_t launches = interval.launches;
     tsw_measure_ring_t *ring = &measure->ring;
-    bool rotates = ring->sets > 1 && ring->state == TSW_CACHE_STATE_COLD_ROTATION;
-    uint32_t first = interval.is_graph ? 0 : ring->next_set;
-    tsw_status_t status = need_launches(measure, entry, first, launches, err);
-    if (status == TSW_OK && interval.is_graph)
-        status = need_graph(measure, entry, launches, err);
+    uint32_t first = ring->next_set;
+    tsw_status_t status = need_launches(measure, entry, first, interval.launches, err);
     if (status != TSW_OK)
         return status;
     tsw_shot_t shot = {.launches = entry->launches,
                        .set_count = ring->sets,
                        .first_set = first,
-                       .repeat = launches,
+                       .repeat = interval.launches,
                        .flush = ring->state == TSW_CACHE_STATE_COLD_FLUSH};
-    if (interval.is_graph) { /* graphs start at set 0, which may have had its turn just now */
+    if (interval.is_graph)
+        status = need_graph(measure, entry, &shot, err);
+    if (status != TSW_OK)
+        return status;
+    if (interval.is_graph)
         shot.graph = entry->graph;
-        shot.flush = shot.flush || (rotates && ring->next_set != 0);
-    }
-    ring->next_set = (first + launches) % ring->sets;
+    ring->next_set = (first + interval.launches) % ring->sets;
     *shot_p = shot;
     return TSW_OK;
 }

@@ -539,7 +539,7 @@ static tsw_shot_t graph_of(const ring_t *ring, uint32_t repeat)
 {
     tsw_shot_t shot = {.launches = ring->launches, .set_count = ring->sets, .repeat = repeat};
     tsw_err_t err = TSW_ERR_INIT;
-    need(ops->graph_new(dev, ring->launches, ring->sets, repeat, &shot.graph, &err), "graph", &err);
+    need(ops->graph_new(dev, &shot, &shot.graph, &err), "graph", &err);
     return shot;
 }
 
@@ -574,7 +574,7 @@ static void slot_table(const tsw_kernel_t *copy, uint64_t bytes)
     uint64_t start_ns = tsw_clock_now_ns();
     tsw_shot_t shot = graph_of(&ring, repeat_of(&ring, single_ns)), shots[SLOTS];
     double graph_us = (double)(tsw_clock_now_ns() - start_ns) / 1e3;
-    tsw_wave_plan_t plan = {.lead = &shot, .timeout_s = timeout_s};
+    tsw_wave_plan_t plan = {.lead = &single, .timeout_s = timeout_s};
     for (size_t i = 0; i < SLOTS; i++)
         shots[i] = shot;
     start_ns = tsw_clock_now_ns();
@@ -615,6 +615,53 @@ static void group_graph(void)
         slot_table(copy, sizes[i] * MIB);
 }
 
+/* One graph goes round seven sets while what it was before waits in the stream. */
+static void group_move(void)
+{
+    enum { SETS = 7, REPEAT = 3, TURNS = 14, LAPS = REPEAT * TURNS / SETS, BYTES = SETS * 4096 };
+    static const unsigned char zero[BYTES];
+    static unsigned char counted[BYTES];
+    tsw_launch_t launches[SETS];
+    tsw_shot_t shots[TURNS];
+    uint64_t interval_ns[TURNS], sums[2] = {0, 1};
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_memory_t counters = memory_of(BYTES, MIB), want = memory_of(BYTES, MIB);
+    tsw_kernel_t *count_up = load("count_up"), *spin = load("spin");
+    tsw_launch_t wait = launch_of(spin, 1, 1);
+    wait.params[0] = 20000000;
+    wait.param_count = 1;
+    for (int i = 0; i < SETS; i++) {
+        launches[i] = launch_of(count_up, 4, 256);
+        launches[i].geometry.shared_bytes = 90 * 1024;
+        launches[i].params[0] = counters.address + (uint64_t)i * 4096;
+        launches[i].param_count = 1;
+        counted[i * 4096] = LAPS;
+    }
+    fill_bytes(&counters, zero);
+    fill_bytes(&want, counted);
+    tsw_shot_t shot = {.launches = launches, .set_count = SETS, .repeat = REPEAT};
+    uint64_t start_ns = tsw_clock_now_ns();
+    need(ops->graph_new(dev, &shot, &shot.graph, &err), "graph", &err);
+    uint64_t made_ns = tsw_clock_now_ns() - start_ns;
+    for (uint32_t i = 0; i < TURNS; i++) {
+        shots[i] = shot;
+        shots[i].first_set = i * REPEAT % SETS;
+    }
+    tsw_shot_t lead = shot_of(&wait, false);
+    tsw_wave_plan_t plan = {.lead = &lead, .timeout_s = timeout_s};
+    need(ops->wave(dev, shots, TURNS, &plan, interval_ns, &finished, &err), "wave", &err);
+    need(ops->checksum(dev, &counters, &sums[0], &err), "checksum", &err);
+    need(ops->checksum(dev, &want, &sums[1], &err), "checksum", &err);
+    check(
+        sums[0] == sums[1],
+        "move: each of %d turns of a graph has its own sets (made in %.0f us, a turn took %.2f us)",
+        TURNS, (double)made_ns / 1e3, (double)interval_ns[TURNS - 1] / 1e3);
+    ops->graph_free(dev, shot.graph);
+    ops->memory_free(dev, &counters);
+    ops->memory_free(dev, &want);
+}
+
 /* Two graphs of the same launches in random slots among others. */
 static void check_alike(const tsw_kernel_t *copy, uint64_t bytes)
 {
@@ -632,7 +679,7 @@ static void check_alike(const tsw_kernel_t *copy, uint64_t bytes)
         shots[i] = i < 3 ? graph_of(&ring, repeat) : graph_of(&other, repeat_of(&other, 1e5));
         order[i] = i;
     }
-    tsw_wave_plan_t plan = {.lead = &shots[2], .timeout_s = timeout_s};
+    tsw_wave_plan_t plan = {.lead = &single, .timeout_s = timeout_s};
     for (uint32_t w = 0; w < RING_WAVES; w++) {
         double ns[2] = {1, 1};
         for (size_t i = SLOTS - 1; i > 0; i--) {
@@ -819,6 +866,7 @@ static const group_t groups[] = {
     {"wave", group_wave},
     {"queue", group_queue},
     {"graph", group_graph},
+    {"move", group_move},
     {"alike", group_alike},
     {"cache", group_cache},
     {"trap", group_trap},

@@ -23,6 +23,23 @@ extern "C" __global__ void spin(long long ns)
     while (now - start < (unsigned long long)ns);
 }
 
+// As clusters, where there are such.
+#if __CUDA_ARCH__ >= 900
+#define IN_PAIRS __cluster_dims__(2)
+#else
+#define IN_PAIRS
+#endif
+
+// Launches, one after the other.
+extern "C" __global__ void IN_PAIRS count_up(int *counter)
+{
+    extern __shared__ int numbers[];
+    numbers[threadIdx.x] = counter[0];
+    __syncthreads();
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        counter[0] = numbers[0] + 1;
+}
+
 extern "C" __global__ void nothing()
 {
 }

@@ -29,15 +29,17 @@ struct cu_module {
     struct cu_function *functions;
 };
 
-/* A launch of a captured kernel, with its parameters. */
-typedef struct {
+/* A kernel of a graph, with its parameters. */
+typedef struct cu_graph_node {
     char name[64];
     uint64_t values[3];
 } node_t;
 
+/* An executable one is a copy of the other, and knows it. */
 struct cu_graph {
     node_t nodes[256];
     int count;
+    cu_graph_t origin;
 };
 
 struct cu_event {
@@ -63,8 +65,7 @@ static struct {
     bool is_flushed; /* since the last chase */
     bool never_flushes;
     int lag;
-    bool is_busy;       /* by the last query */
-    cu_graph_t capture; /* what the stream captures into; NULL: it runs */
+    bool is_busy; /* by the last query */
 } fake = {.devices = 1};
 
 static int dummy_context, dummy_stream;
@@ -587,20 +588,6 @@ static cu_result_t run_kernel(const char *name, void **params)
     return CU_OK;
 }
 
-static cu_result_t add_node(const char *name, void **params)
-{
-    cu_graph_t graph = fake.capture;
-    if (graph->count == sizeof(graph->nodes) / sizeof(graph->nodes[0]))
-        return INVALID_VALUE;
-    if (is(name, "fake_refused"))
-        return OUT_OF_RESOURCES;
-    node_t *node = &graph->nodes[graph->count++];
-    snprintf(node->name, sizeof(node->name), "%s", name);
-    for (int i = 0; i < (is_mapper(name) ? 3 : 2); i++)
-        node->values[i] = PARAM(uint64_t, i);
-    return CU_OK;
-}
-
 cu_result_t fake_launch(cu_function_t function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
                         unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
                         cu_stream_t stream, void **params, void **extra)
@@ -612,8 +599,6 @@ cu_result_t fake_launch(cu_function_t function, unsigned grid_x, unsigned grid_y
     note_queued();
     if (grid_x * grid_y * grid_z * block_x * block_y * block_z == 0)
         return INVALID_VALUE;
-    if (fake.capture != NULL)
-        return add_node(function->name, params);
     fake.now_ns += LAUNCH_NS;
     if (strncmp(function->name, "tsw_tool_", 9) == 0) {
         run_tool(function->name, params);
@@ -622,23 +607,53 @@ cu_result_t fake_launch(cu_function_t function, unsigned grid_x, unsigned grid_y
     return run_kernel(function->name, params);
 }
 
-cu_result_t fake_stream_begin_capture(cu_stream_t stream, int mode)
+cu_result_t fake_graph_create(cu_graph_t *graph_p, unsigned flags)
 {
-    (void)stream;
-    ENTER("cuStreamBeginCapture");
-    if (mode != CU_CAPTURE_RELAXED || fake.capture != NULL)
+    ENTER("cuGraphCreate");
+    if (flags != 0)
         return INVALID_VALUE;
-    fake.capture = keep(calloc(1, sizeof(*fake.capture)));
+    *graph_p = keep(calloc(1, sizeof(**graph_p)));
+    fake.counts.graphs++;
     return CU_OK;
 }
 
-cu_result_t fake_stream_end_capture(cu_stream_t stream, cu_graph_t *graph_p)
+static cu_result_t set_node(node_t *node, const cu_kernel_node_t *kernel)
 {
-    (void)stream;
-    *graph_p = fake.capture;
-    fake.capture = NULL;
-    fake.counts.graphs++;
-    return enter("cuStreamEndCapture");
+    const char *name = kernel->function->name;
+    void **params = kernel->params;
+    if (kernel->grid[0] * kernel->grid[1] * kernel->grid[2] * kernel->block[0] == 0)
+        return INVALID_VALUE;
+    if (is(name, "fake_refused"))
+        return OUT_OF_RESOURCES;
+    snprintf(node->name, sizeof(node->name), "%s", name);
+    for (int i = 0; i < (is_mapper(name) ? 3 : 2); i++)
+        node->values[i] = PARAM(uint64_t, i);
+    return CU_OK;
+}
+
+/* Only chains. */
+cu_result_t fake_graph_add_kernel(cu_graph_node_t *node_p, cu_graph_t graph,
+                                  const cu_graph_node_t *before, size_t count,
+                                  const cu_kernel_node_t *kernel)
+{
+    ENTER("cuGraphAddKernelNode");
+    const int capacity = sizeof(graph->nodes) / sizeof(graph->nodes[0]);
+    if (graph->count == capacity || count != (graph->count > 0) ||
+        (count == 1 && *before != &graph->nodes[graph->count - 1]))
+        return INVALID_VALUE;
+    *node_p = &graph->nodes[graph->count++];
+    return set_node(*node_p, kernel);
+}
+
+cu_result_t fake_graph_set_kernel(cu_graph_exec_t exec, cu_graph_node_t node,
+                                  const cu_kernel_node_t *kernel)
+{
+    ENTER("cuGraphExecKernelNodeSetParams");
+    cu_graph_t made = (cu_graph_t)exec, origin = made->origin;
+    if (node < origin->nodes || node >= origin->nodes + origin->count)
+        return INVALID_VALUE;
+    fake.counts.graph_moves++;
+    return set_node(&made->nodes[node - origin->nodes], kernel);
 }
 
 cu_result_t fake_graph_destroy(cu_graph_t graph)
@@ -657,6 +672,7 @@ cu_result_t fake_graph_instantiate(cu_graph_exec_t *exec_p, cu_graph_t graph,
         return INVALID_VALUE;
     cu_graph_t copy = keep(calloc(1, sizeof(*copy)));
     *copy = *graph;
+    copy->origin = graph;
     *exec_p = (cu_graph_exec_t)copy;
     fake.counts.graphs++;
     return CU_OK;

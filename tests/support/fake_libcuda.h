@@ -35,6 +35,7 @@ void fake_cuda_never_flush(void);
 typedef struct {
     int contexts, streams, events, modules, memories, host_memories; /* alive now */
     int graphs;         /* alive now, also as they are launched */
+    int graph_moves;    /* kernels of graphs that got other parameters */
     int graph_launches; /* each with all its kernels */
     int launches;       /* of kernels that are not the tool's */
     int flushes;        /* memsets of twice the L2 (4 KiB) to zero */

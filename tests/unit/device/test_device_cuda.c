@@ -394,18 +394,20 @@ static void test_graphs_hold_their_launches(void **state)
     size_t finished = 0;
     tsw_err_t err = TSW_ERR_INIT;
     fake_cuda_counts(&before);
-    assert_int_equal(dev->ops->graph_new(dev, launches, 2, 100, &graph, &err), TSW_OK);
-    fake_cuda_counts(&after);
-    assert_int_equal(after.launches, before.launches); /* made, not run */
     tsw_shot_t shots[5];
     for (size_t i = 0; i < 5; i++)
-        shots[i] = (tsw_shot_t){
-            .launches = launches, .set_count = 2, .repeat = 100, .graph = i == 3 ? NULL : graph};
+        shots[i] = (tsw_shot_t){.launches = launches, .set_count = 2, .repeat = 100};
+    assert_int_equal(dev->ops->graph_new(dev, &shots[0], &graph, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.launches, before.launches); /* made, not run */
+    for (size_t i = 0; i < 5; i++)
+        shots[i].graph = i == 3 ? NULL : graph;
     assert_int_equal(run_wave(dev, shots, 5, timeout_s, interval_ns, &finished, &err), TSW_OK);
     fake_cuda_counts(&after);
     assert_int_equal(finished, 5);
     assert_int_equal(after.graph_launches - before.graph_launches, 1 + 4);
     assert_int_equal(after.launches - before.launches, 600);
+    assert_int_equal(after.graph_moves, before.graph_moves);
     for (size_t i = 0; i < 5; i++)
         assert_in_range(interval_ns[i], 1023900, 1024100);
     assert_int_equal(*(uint8_t *)(uintptr_t)other.address, 1);
@@ -418,30 +420,75 @@ static void test_graphs_hold_their_launches(void **state)
     check_balance();
 }
 
+/* Of three sets a graph of two launches takes the next two each time. */
+static void test_a_graph_goes_where_its_shot_is(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_memory_t outs[3];
+    tsw_launch_t launches[3];
+    fake_cuda_counts_t before, after;
+    uint64_t interval_ns;
+    size_t finished = 0;
+    tsw_err_t err = TSW_ERR_INIT;
+    for (int i = 0; i < 3; i++) {
+        outs[i] = memory_of(dev, 64);
+        launches[i] = launch_of(kernel, &outs[i]);
+    }
+    tsw_shot_t shot = {.launches = launches, .set_count = 3, .first_set = 1, .repeat = 2};
+    const tsw_wave_plan_t plan = {.timeout_s = timeout_s, .per_round = 1};
+    assert_int_equal(dev->ops->graph_new(dev, &shot, &shot.graph, &err), TSW_OK);
+    fake_cuda_counts(&before);
+    for (uint32_t turn = 0; turn < 3; turn++, shot.first_set = (shot.first_set + 2) % 3) {
+        for (int i = 0; i < 3; i++)
+            *(uint8_t *)(uintptr_t)outs[i].address = 0;
+        assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &interval_ns, &finished, &err),
+                         TSW_OK);
+        for (uint32_t i = 0; i < 3; i++) /* all but the one before the first */
+            assert_int_equal(*(uint8_t *)(uintptr_t)outs[i].address, i != (shot.first_set + 2) % 3);
+    }
+    fake_cuda_counts(&after);
+    assert_int_equal(after.graph_moves - before.graph_moves, 2 * 2);
+    fake_cuda_fail("cuGraphExecKernelNodeSetParams", 2, 1);
+    assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &interval_ns, &finished, &err),
+                     TSW_ERR_DEVICE);
+    assert_non_null(strstr(err.text, "cuGraphExecKernelNodeSetParams"));
+    assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    dev->ops->graph_free(dev, shot.graph);
+    dev->ops->kernel_unload(dev, kernel);
+    for (int i = 0; i < 3; i++)
+        dev->ops->memory_free(dev, &outs[i]);
+    tsw_device_close(dev);
+    check_balance();
+}
+
 static void test_a_graph_can_fail_anywhere(void **state)
 {
     (void)state;
-    static const char *const functions[] = {"cuStreamBeginCapture", "cuLaunchKernel",
-                                            "cuStreamEndCapture", "cuGraphInstantiate",
-                                            "cuGraphUpload"};
+    static const char *const functions[] = {"cuGraphCreate", "cuGraphAddKernelNode",
+                                            "cuGraphInstantiate", "cuGraphUpload"};
     tsw_device_t *dev = open_cuda();
     tsw_memory_t out = memory_of(dev, 64);
     tsw_kernel_t *kernel = load(dev, "fake_write");
     tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 10};
     tsw_err_t err = TSW_ERR_INIT;
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++) {
         tsw_graph_t *graph = NULL;
         fake_cuda_fail(functions[i], 1, 1);
-        assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 10, &graph, &err), TSW_ERR_DEVICE);
+        assert_int_equal(dev->ops->graph_new(dev, &shot, &graph, &err), TSW_ERR_DEVICE);
         assert_non_null(strstr(err.text, "a graph of 10 launches"));
         assert_non_null(strstr(err.text, functions[i]));
         assert_null(graph);
-        assert_int_equal(dev->ops->canary(dev, &err), TSW_OK); /* the stream runs again */
+        assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
     }
-    tsw_graph_t *graph = NULL;
-    tsw_mem_fail_at(1);
-    assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 10, &graph, &err), TSW_ERR_NOMEM);
-    tsw_mem_fail_at(0);
+    for (int i = 1; i <= 2; i++) {
+        tsw_graph_t *graph = NULL;
+        tsw_mem_fail_at(i);
+        assert_int_equal(dev->ops->graph_new(dev, &shot, &graph, &err), TSW_ERR_NOMEM);
+        tsw_mem_fail_at(0);
+    }
     dev->ops->kernel_unload(dev, kernel);
     dev->ops->memory_free(dev, &out);
     tsw_device_close(dev);
@@ -642,7 +689,7 @@ static void check_energy(const char *entry, bool as_graph, tsw_status_t want, do
     assert_int_equal(dev->ops->energy_find(dev, &err), TSW_OK);
     fake_cuda_counts(&before);
     if (as_graph)
-        assert_int_equal(dev->ops->graph_new(dev, launches, 2, 3, &shot.graph, &err), TSW_OK);
+        assert_int_equal(dev->ops->graph_new(dev, &shot, &shot.graph, &err), TSW_OK);
     fake_cuda_reset_energy(as_graph ? 0 : 4);
     assert_int_equal(dev->ops->energy(dev, &shot, 1, seconds, &energy, &err), want);
     fake_cuda_counts(&after);
@@ -685,7 +732,7 @@ static void check_wave_culprit(const char *entry, bool as_graph, double seconds,
     tsw_err_t err = TSW_ERR_INIT;
     if (as_graph) {
         shots[2].repeat = 2;
-        assert_int_equal(dev->ops->graph_new(dev, &culprit, 1, 2, &shots[2].graph, &err), TSW_OK);
+        assert_int_equal(dev->ops->graph_new(dev, &shots[2], &shots[2].graph, &err), TSW_OK);
     }
     assert_int_equal(run_wave(dev, shots, 4, seconds, interval_ns, &finished, &err), want);
     assert_int_equal(finished, 2);
@@ -833,6 +880,7 @@ int main(void)
         cmocka_unit_test_setup(test_a_long_wave_is_queued_piece_by_piece, setup),
         cmocka_unit_test_setup(test_shots_go_round_the_sets, setup),
         cmocka_unit_test_setup(test_graphs_hold_their_launches, setup),
+        cmocka_unit_test_setup(test_a_graph_goes_where_its_shot_is, setup),
         cmocka_unit_test_setup(test_a_graph_can_fail_anywhere, setup),
         cmocka_unit_test_setup(test_a_flush_is_proved, setup),
         cmocka_unit_test_setup(test_memory_is_kept_for_the_next_cell, setup),

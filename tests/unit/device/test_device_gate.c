@@ -87,6 +87,21 @@ static void the_host_stays_ahead(void **unused)
     }
 }
 
+static void two_graphs_at_most_wait_behind_it(void **unused)
+{
+    (void)unused;
+    tsw_shot_t shots[COUNT];
+    tsw_graph_t *const graph = (tsw_graph_t *)shots; /* any will do */
+    set(shots, COUNT, 30, 0);
+    shots[4].graph = shots[5].graph = shots[9].graph = graph;
+    assert_int_equal(tsw_gate_opens_after(shots, COUNT, 0.0), 6);
+    assert_int_equal(tsw_gate_opens_after(shots, COUNT, 3000.0), 6);
+    assert_int_equal(tsw_gate_opens_after(shots, 5, 3000.0), 5);
+    set(shots, COUNT, 30, 1000000);
+    shots[4].graph = graph;
+    assert_int_equal(tsw_gate_opens_after(shots, COUNT, 3000.0), 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -94,6 +109,7 @@ int main(void)
         cmocka_unit_test(what_is_not_known_keeps_it_closed),
         cmocka_unit_test(a_device_faster_than_the_host_waits_for_most),
         cmocka_unit_test(the_host_stays_ahead),
+        cmocka_unit_test(two_graphs_at_most_wait_behind_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -178,7 +178,7 @@ static void test_a_shot_takes_the_time_of_its_launches(void **state)
     tsw_err_t err = TSW_ERR_INIT;
     wave_of(dev, &launch, 1, 3, &one_ns);
     uint64_t start_ns = dev->ops->now_ns(dev);
-    assert_int_equal(dev->ops->graph_new(dev, &launch, 1, 25, &shot.graph, &err), TSW_OK);
+    assert_int_equal(dev->ops->graph_new(dev, &shot, &shot.graph, &err), TSW_OK);
     assert_true(dev->ops->now_ns(dev) > start_ns);
     start_ns = dev->ops->now_ns(dev);
     assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &all_ns, &finished, &err), TSW_OK);
