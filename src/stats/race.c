@@ -246,10 +246,13 @@ static void take_round(tsw_race_t *race, uint32_t round, const double *time_ns,
     for (size_t slot = begin; slot < end; slot++) {
         tsw_race_entrant_t *entrant = &race->entrants[race->wave[slot]];
         uint32_t behind = launches != NULL ? launches[slot] : 1;
+        double took_ns = TSW_RACE_SHOT_NS + behind * time_ns[slot];
         if (race->in_final) {
             race->final_slots++;
             race->behind = behind;
-            race->finals_ns += TSW_RACE_SHOT_NS + behind * time_ns[slot];
+            race->finals_ns += took_ns;
+        } else {
+            race->rounds_ns += took_ns;
         }
         if (race->is_control[slot] || !tsw_race_takes_part(race, race->wave[slot]))
             continue;

@@ -13,8 +13,9 @@
  * was measured at least, since a few samples may agree by chance), z = sqrt(2 ln(2 K ln(n + 2) /
  * alpha)): a union bound over K configs and all looks (successive elimination, Even-Dar et al.
  * 2006; the iterated logarithm form after Jamieson & Nowak 2014). The blocks end when no more than
- * the final takes can be better than the incumbent by the indifference (one-sided, 95 %), or at a
- * cap.
+ * the final takes can be better than the incumbent by the indifference (one-sided, 95 %), at a cap,
+ * or when all rounds so far took what 8 launches of each config would take, or 3 with a flush of
+ * the L2.
  *
  * In the final the best few run anew, with a hidden second sample of the leader per round as A/A
  * control: until none of them can be better than the leader by the indifference (one-sided, 95 %),
@@ -82,7 +83,7 @@ typedef struct {
     {                                                                                              \
         .alpha = 0.05, .indifference = 0.005, .control_limit = 0.003, .max_rounds = 96,            \
         .final_size = 3, .final_least = 3, .final_rounds = 3, .final_most = 48,                    \
-        .round_interval_ns = 30000, .final_interval_ns = 75000, .wave_ns = 20000000,               \
+        .round_interval_ns = 30000, .final_interval_ns = 120000, .wave_ns = 20000000,              \
         .bias_ns = 1500.0, .keep = -1, .keep_ns = 10e9                                             \
     }
 

@@ -289,6 +289,9 @@ double tsw_race_round_ns(const tsw_race_t *race, size_t members, uint64_t interv
     return ns;
 }
 
+/* The rounds before it as long as so many launches of each, or so many behind a flush. */
+static const double round_launches = 8.0, round_flushes = 3.0;
+
 double tsw_race_final_rounds_left(const tsw_race_t *race, double one_ns)
 {
     double best_ns = exp(race->entrants[race->incumbent].fastest);
@@ -329,6 +332,17 @@ static void decide_early(tsw_race_t *race, uint32_t round)
         begin_final(race);
 }
 
+/* Those that more rounds would tell apart are nearly alike; a figure of the tail takes its rounds.
+ */
+static bool is_out_of_time(const tsw_race_t *race, uint32_t done)
+{
+    double best_ns = exp(race->entrants[race->incumbent].fastest);
+    double each_ns = fmax(round_launches * best_ns, round_flushes * (best_ns + flush_ns));
+    bool has_typical = race->options.figure == TSW_RACE_MEDIAN && done > TSW_RACE_BLOCK;
+    return done >= race->options.max_rounds ||
+           (has_typical && race->rounds_ns >= (double)race->entrant_count * each_ns);
+}
+
 void tsw_race_decide(tsw_race_t *race)
 {
     uint32_t last = race->round + race->wave_rounds - 1;
@@ -344,6 +358,6 @@ void tsw_race_decide(tsw_race_t *race)
     if (done < race->next_look && done < race->options.max_rounds)
         return;
     race->next_look += done < TSW_RACE_LARGE_FROM ? TSW_RACE_BLOCK : TSW_RACE_LARGE_BLOCK;
-    if (eliminate(race) || tsw_race_count_running(race) == 1 || done >= race->options.max_rounds)
+    if (eliminate(race) || tsw_race_count_running(race) == 1 || is_out_of_time(race, done))
         begin_final(race);
 }

@@ -10,7 +10,7 @@ enum { TSW_RACE_EARLY = 2, TSW_RACE_FIRST_PAIRED = 1 };
 /* Paired rounds of a block, and of one after so many. */
 enum { TSW_RACE_BLOCK = 2, TSW_RACE_LARGE_BLOCK = 8, TSW_RACE_LARGE_FROM = 16 };
 
-enum { TSW_RACE_SHOT_NS = 30000 }; /* what a sample takes besides its interval */
+enum { TSW_RACE_SHOT_NS = 12000 }; /* what a sample takes besides its interval */
 
 typedef struct {
     tsw_race_fate_t fate;
@@ -40,6 +40,7 @@ struct tsw_race {
     uint32_t finals;      /* rounds of the final so far */
     uint32_t final_slots; /* samples of it */
     double finals_ns;     /* what these took, about */
+    double rounds_ns;     /* and all rounds before the final */
     uint32_t behind;      /* launches behind the last of them */
     bool is_paired;       /* configs are compared in pairs, from now on */
     bool in_final;

@@ -60,18 +60,19 @@ static tsw_race_t *run(const tsw_race_options_t *options, const field_t *field)
 }
 
 /* Four are equal, so that the rounds go on; the last is 3 % slower. Of n rounds the standard error
- * is 1.0233 * 0.02 / sqrt(n), and z = sqrt(2 ln(10 ln(n + 2) / 0.05)): 6 rounds are enough, the
+ * of a mean is 0.02 / sqrt(n), and z = sqrt(2 ln(10 ln(n + 2) / 0.05)): 6 rounds are enough, the
  * looks are after 3, 5 and 7. */
 static void test_elimination_waits_for_a_look_with_enough_rounds(void **state)
 {
     (void)state;
     const double ratios[] = {1.0, 1.0, 1.0, 1.0, 1.03};
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    options.figure = TSW_RACE_MEAN;
     for (double ns = 1e5; ns < 1e7; ns *= 50) { /* waves of several rounds, and of one */
         tsw_race_t *race = run(&options, &(field_t){ratios, 5, .ns = ns});
         assert_int_equal(tsw_race_fate(race, 4), TSW_RACE_ELIMINATED);
         assert_int_equal(tsw_race_samples(race, 4), 7);
-        /* 46 rounds say that none of the equal ones is better by 0.5 %; one of them has to go. */
+        /* 44 rounds say that none of the equal ones is better by 0.5 %; one of them has to go. */
         assert_int_equal(tsw_race_fate(race, 0), TSW_RACE_NOT_FINAL);
         assert_int_equal(tsw_race_samples(race, 0), 49);
         tsw_race_free(race);
@@ -187,10 +188,42 @@ static void test_control_is_the_log_of_what_it_reads_against_the_leader(void **s
     tsw_race_free(race);
 }
 
+/* Five that cannot be told apart: what 8 launches of each take, or 3 and a flush of 40 us for each,
+ * at 12 us for a sample besides. */
+static void test_rounds_end_when_they_took_their_time(void **state)
+{
+    (void)state;
+    const double ratios[] = {1.0, 1.0, 1.0, 1.0, 1.0};
+    static const struct {
+        double ns;
+        uint32_t launches;
+        size_t samples;
+    } cases[] = {
+        {1e5, 1, 7}, /* 112 of 800 us a round */
+        {5e6, 1, 7}, /* 5.01 of 40 ms */
+        {4e3, 8, 5}, /* 44 of 132 us: over after 3, but no look before 5 */
+        {1e3, 1, 9}, /* 13 of 123 us */
+    };
+    tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        tsw_race_t *race =
+            run(&options, &(field_t){ratios, 5, .ns = cases[i].ns, .launches = cases[i].launches});
+        size_t out = 0;
+        for (uint32_t k = 0; k < 5; k++)
+            if (tsw_race_fate(race, k) == TSW_RACE_NOT_FINAL) {
+                assert_int_equal(tsw_race_samples(race, k), cases[i].samples);
+                out++;
+            }
+        assert_int_equal(out, 2);
+        tsw_race_free(race);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_elimination_waits_for_a_look_with_enough_rounds),
+        cmocka_unit_test(test_rounds_end_when_they_took_their_time),
         cmocka_unit_test(test_early_limits_are_those_of_the_objective),
         cmocka_unit_test(test_the_final_tells_more_apart_by_longer_samples),
         cmocka_unit_test(test_means_are_told_apart_by_the_spread_that_was_measured),
