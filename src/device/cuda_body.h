@@ -122,10 +122,8 @@ tsw_status_t tsw_cuda_allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch,
 
 /* Queue a launch. */
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
-/* Queue all launches of a shot. */
+/* Queue all launches of a shot; a graph moves to its sets. */
 tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
-/* The same of one that has a graph, which moves to the shot's sets. */
-tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
 
 /* The entries of the table, file by file. */
 tsw_status_t tsw_cuda_memory_new(tsw_device_t *dev, uint64_t bytes, uint64_t fence_bytes,

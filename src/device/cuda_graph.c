@@ -1,5 +1,6 @@
-/* Graphs: many launches as one command, over whichever sets a shot names. To make one takes the
- * host 0.1 ms and more, to point its launches at other sets 0.4 us each (on an H200's host). */
+/* The launches of a shot: one by one, or as a graph, which is one command, over whichever sets the
+ * shot names. To make one takes the host 0.1 ms and more, to point its launches at other sets 0.4
+ * us each (on an H200's host). */
 #include "base/mem.h"
 #include "device/cuda_body.h"
 
@@ -115,7 +116,7 @@ static tsw_status_t move(tsw_cuda_t *cuda, cuda_graph_t *graph, const tsw_shot_t
     return status;
 }
 
-tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
+static tsw_status_t launch_graph(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
 {
     cuda_graph_t *graph = (cuda_graph_t *)shot->graph;
     TSW_ASSERT(graph->count == shot->repeat);
@@ -124,4 +125,14 @@ tsw_status_t tsw_cuda_graph_launch(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw
         return status;
     return tsw_cuda_call(cuda, cuda->api.graph_launch(graph->exec, cuda->stream), "cuGraphLaunch",
                          err);
+}
+
+tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
+{
+    tsw_status_t status = TSW_OK;
+    if (shot->graph != NULL)
+        return launch_graph(cuda, shot, err);
+    for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
+        status = tsw_cuda_launch(cuda, launch_at(shot, i), err);
+    return status;
 }

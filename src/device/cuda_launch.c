@@ -108,17 +108,6 @@ tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_e
     return status;
 }
 
-tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
-{
-    tsw_status_t status = TSW_OK;
-    if (shot->graph != NULL)
-        return tsw_cuda_graph_launch(cuda, shot, err);
-    for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
-        status =
-            tsw_cuda_launch(cuda, &shot->launches[(shot->first_set + i) % shot->set_count], err);
-    return status;
-}
-
 tsw_status_t tsw_cuda_run(tsw_device_t *dev, const tsw_launch_t *launch, double timeout_s,
                           tsw_err_t *err)
 {
