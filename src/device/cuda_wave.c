@@ -83,15 +83,15 @@ static bool ran_dry(const queue_t *queue)
            queue->cuda->api.event_query(end_of(queue, queue->queued - 1)) == CU_OK;
 }
 
-/* A graph is long enough to queue the rest behind it; a single launch needs a gate for that. */
+/* Behind a gate, so that what follows is queued before it runs. */
 static tsw_status_t queue_lead(queue_t *queue, tsw_err_t *err)
 {
     const tsw_shot_t *lead = queue->plan->lead;
     queue->cuda->led_by = 0;
     if (lead == NULL)
         return TSW_OK;
-    queue->cuda->led_by = lead->repeat + (lead->graph == NULL ? 1u : 0u);
-    tsw_status_t status = lead->graph == NULL ? queue_gate(queue, err) : TSW_OK;
+    queue->cuda->led_by = 1 + lead->repeat;
+    tsw_status_t status = queue_gate(queue, err);
     if (status == TSW_OK)
         status = queue_flush(queue->cuda, lead, err);
     if (status == TSW_OK)

@@ -548,9 +548,12 @@ static double time_of(const tsw_shot_t *shot, uint32_t waves)
 {
     static uint64_t samples[RING_WAVES * SLOTS];
     tsw_shot_t shots[SLOTS];
-    tsw_wave_plan_t plan = {.lead = shot, .timeout_s = timeout_s};
+    tsw_shot_t lead = *shot;
+    tsw_wave_plan_t plan = {.lead = &lead, .timeout_s = timeout_s};
     size_t finished = 0;
     tsw_err_t err = TSW_ERR_INIT;
+    lead.repeat = 1;
+    lead.graph = NULL;
     for (size_t i = 0; i < SLOTS; i++)
         shots[i] = *shot;
     for (uint32_t w = 0; w < waves; w++)
