@@ -122,7 +122,9 @@ tsw_status_t tsw_cuda_allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch,
 
 /* Queue a launch. */
 tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_err_t *err);
-/* Queue all launches of a shot; a graph moves to its sets. */
+/* Move the shot's graph, if it has one, to its sets: takes the host a while, the device nothing. */
+tsw_status_t tsw_cuda_aim(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
+/* Queue all launches of a shot, which is aimed unless it was. */
 tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err);
 
 /* The entries of the table, file by file. */

@@ -10,8 +10,10 @@ typedef struct {
     cu_graph_exec_t exec;
     cu_graph_node_t *nodes;
     uint32_t count;
-    uint32_t first_set; /* where its launches begin now */
+    uint32_t first_set; /* where its launches begin now; nowhere: a move failed midway */
 } cuda_graph_t;
+
+static const uint32_t nowhere = UINT32_MAX;
 
 static const tsw_launch_t *launch_at(const tsw_shot_t *shot, uint32_t i)
 {
@@ -35,7 +37,7 @@ static cu_kernel_node_t node_of(const tsw_launch_t *launch, tsw_cuda_params_t *p
 static tsw_status_t add_nodes(tsw_cuda_t *cuda, cuda_graph_t *graph, const tsw_shot_t *shot,
                               tsw_err_t *err)
 {
-    tsw_status_t status = tsw_cuda_allow_shared(cuda, &shot->launches[0], err);
+    tsw_status_t status = tsw_cuda_allow_shared(cuda, launch_at(shot, 0), err);
     for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++) {
         tsw_cuda_params_t params;
         cu_kernel_node_t node = node_of(launch_at(shot, i), &params);
@@ -103,8 +105,6 @@ static tsw_status_t move(tsw_cuda_t *cuda, cuda_graph_t *graph, const tsw_shot_t
                          tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
-    if (graph->first_set == shot->first_set)
-        return TSW_OK;
     for (uint32_t i = 0; i < graph->count && status == TSW_OK; i++) {
         tsw_cuda_params_t params;
         cu_kernel_node_t node = node_of(launch_at(shot, i), &params);
@@ -112,26 +112,26 @@ static tsw_status_t move(tsw_cuda_t *cuda, cuda_graph_t *graph, const tsw_shot_t
             tsw_cuda_call(cuda, cuda->api.graph_set_kernel(graph->exec, graph->nodes[i], &node),
                           "cuGraphExecKernelNodeSetParams", err);
     }
-    graph->first_set = shot->first_set;
+    graph->first_set = status == TSW_OK ? shot->first_set : nowhere;
     return status;
 }
 
-static tsw_status_t launch_graph(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
+tsw_status_t tsw_cuda_aim(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
 {
     cuda_graph_t *graph = (cuda_graph_t *)shot->graph;
+    if (graph == NULL || graph->first_set == shot->first_set)
+        return TSW_OK;
     TSW_ASSERT(graph->count == shot->repeat);
-    tsw_status_t status = move(cuda, graph, shot, err);
-    if (status != TSW_OK)
-        return status;
-    return tsw_cuda_call(cuda, cuda->api.graph_launch(graph->exec, cuda->stream), "cuGraphLaunch",
-                         err);
+    return move(cuda, graph, shot, err);
 }
 
 tsw_status_t tsw_cuda_shoot(tsw_cuda_t *cuda, const tsw_shot_t *shot, tsw_err_t *err)
 {
-    tsw_status_t status = TSW_OK;
-    if (shot->graph != NULL)
-        return launch_graph(cuda, shot, err);
+    const cuda_graph_t *graph = (const cuda_graph_t *)shot->graph;
+    tsw_status_t status = tsw_cuda_aim(cuda, shot, err);
+    if (status == TSW_OK && graph != NULL)
+        return tsw_cuda_call(cuda, cuda->api.graph_launch(graph->exec, cuda->stream),
+                             "cuGraphLaunch", err);
     for (uint32_t i = 0; i < shot->repeat && status == TSW_OK; i++)
         status = tsw_cuda_launch(cuda, launch_at(shot, i), err);
     return status;

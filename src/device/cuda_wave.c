@@ -118,7 +118,9 @@ static tsw_status_t queue_shot(queue_t *queue, tsw_err_t *err)
     const tsw_shot_t *shot = &queue->shots[i];
     if (tsw_gate_commands(shot) > window)
         open_gate(queue);
-    tsw_status_t status = ran_dry(queue) ? queue_gate(queue, err) : TSW_OK;
+    tsw_status_t status = tsw_cuda_aim(cuda, shot, err); /* ahead of the interval */
+    if (status == TSW_OK && ran_dry(queue))
+        status = queue_gate(queue, err);
     if (status == TSW_OK)
         status = queue_flush(cuda, shot, err);
     if (status == TSW_OK)

@@ -62,6 +62,7 @@ static struct {
     bool hangs;
     uint64_t now_ns;
     int queued;
+    bool is_event;   /* the last command records one */
     bool is_flushed; /* since the last chase */
     bool never_flushes;
     int lag;
@@ -150,6 +151,7 @@ static cu_result_t enter(const char *function)
 
 static void note_queued(void)
 {
+    fake.is_event = false;
     fake.queued++;
     if (fake.queued > fake.counts.most_queued)
         fake.counts.most_queued = fake.queued;
@@ -450,6 +452,7 @@ cu_result_t fake_event_record(cu_event_t event, cu_stream_t stream)
     (void)stream;
     ENTER("cuEventRecord");
     note_queued();
+    fake.is_event = true;
     event->time_ns = fake.now_ns;
     event->is_behind_hang = fake.hangs;
     event->lag = fake.lag;
@@ -653,6 +656,7 @@ cu_result_t fake_graph_set_kernel(cu_graph_exec_t exec, cu_graph_node_t node,
     if (node < origin->nodes || node >= origin->nodes + origin->count)
         return INVALID_VALUE;
     fake.counts.graph_moves++;
+    fake.counts.late_moves += fake.is_event;
     return set_node(&made->nodes[node - origin->nodes], kernel);
 }
 

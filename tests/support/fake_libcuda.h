@@ -36,6 +36,7 @@ typedef struct {
     int contexts, streams, events, modules, memories, host_memories; /* alive now */
     int graphs;         /* alive now, also as they are launched */
     int graph_moves;    /* kernels of graphs that got other parameters */
+    int late_moves;     /* of them, when the last command was to record an event */
     int graph_launches; /* each with all its kernels */
     int launches;       /* of kernels that are not the tool's */
     int flushes;        /* memsets of twice the L2 (4 KiB) to zero */

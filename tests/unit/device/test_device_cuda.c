@@ -450,11 +450,18 @@ static void test_a_graph_goes_where_its_shot_is(void **state)
     }
     fake_cuda_counts(&after);
     assert_int_equal(after.graph_moves - before.graph_moves, 2 * 2);
+    assert_int_equal(after.late_moves, 0); /* no interval has a move in it */
     fake_cuda_fail("cuGraphExecKernelNodeSetParams", 2, 1);
     assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &interval_ns, &finished, &err),
                      TSW_ERR_DEVICE);
     assert_non_null(strstr(err.text, "cuGraphExecKernelNodeSetParams"));
     assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
+    /* Half of it is elsewhere now, so it moves even to where it was. */
+    shot.first_set = (shot.first_set + 1) % 3;
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->wave(dev, &shot, 1, &plan, &interval_ns, &finished, &err), TSW_OK);
+    fake_cuda_counts(&after);
+    assert_int_equal(after.graph_moves - before.graph_moves, 2);
     dev->ops->graph_free(dev, shot.graph);
     dev->ops->kernel_unload(dev, kernel);
     for (int i = 0; i < 3; i++)
