@@ -169,9 +169,8 @@ static uint64_t expect_ns(const tsw_measure_entry_t *entry, uint32_t launches)
     return (uint64_t)(each_ns * launches);
 }
 
-/* One shot per config of the wave, behind a launch that is not timed. *culprit_p: whose shot
- * failed.
- */
+/* One shot per config of the wave, behind a launch of the first that is not timed. *culprit_p, 0
+ * before: whose shot failed. */
 static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                         size_t *culprit_p, tsw_err_t *err)
 {
@@ -179,7 +178,6 @@ static tsw_status_t aim(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave
     tsw_measure_rotation_t rotation = {ring->sets, ring->state};
     uint64_t best = best_single(measure, wave);
     tsw_use_t use = tsw_measure_turn(measure, TSW_USE_GRAPH);
-    *culprit_p = 0;
     tsw_status_t status = tsw_measure_shot(measure, entry_of(measure, wave->configs[0]), wave->kind,
                                            (tsw_measure_interval_t){1, false}, &rounds->lead, err);
     for (size_t i = 0; i < wave->count && status == TSW_OK; i++) {
@@ -245,16 +243,14 @@ static tsw_status_t fire(tsw_measure_t *measure, rounds_t *rounds, const tsw_wav
                              err);
 }
 
-/* Nobody launched these one by one yet: once, outside all rounds. */
+/* Before some were launched alone an interval is a single launch: once, outside all rounds. */
 static tsw_status_t try_singles(tsw_measure_t *measure, rounds_t *rounds, const tsw_wave_t *wave,
                                 bool *done_p, tsw_err_t *err)
 {
-    tsw_wave_t single = *wave;
     *done_p = true;
     if (wave->launches != 0 || best_single(measure, wave) > 0)
         return TSW_OK;
-    single.launches = 1;
-    return fire(measure, rounds, &single, done_p, err);
+    return fire(measure, rounds, wave, done_p, err);
 }
 
 /* While modules were loaded the GPU may have idled, and its clock fallen: candidates run, and are

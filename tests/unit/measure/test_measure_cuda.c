@@ -108,14 +108,31 @@ static void test_a_changed_input_is_found_and_mended(void **state)
 {
     (void)state;
     begin(mapper_args, "fake_add");
+    const tsw_measure_arg_t *x = &bench.measure->args[0];
+    const uint64_t input_sum = x->input_sum, reference_sum = x->reference_sum;
     add(0, "fake");
     add(1, "fake:fake_dirty");
     add(2, "fake");
     check(0, TSW_OUTCOME_OK, "");
     check(1, TSW_OUTCOME_WRONG_RESULT, "changes the input X, which it must only read");
     check(2, TSW_OUTCOME_OK, "");
+    assert_int_equal(x->input_sum, input_sum); /* taken anew: it is as it was */
+    assert_int_equal(x->reference_sum, reference_sum);
     finish();
     check(0, TSW_OUTCOME_OK, "");
+    check(2, TSW_OUTCOME_OK, "");
+}
+
+/* The fake's device memory is the host's. */
+static void test_a_changed_reference_is_found_and_mended(void **state)
+{
+    (void)state;
+    begin(mapper_args, "fake_add");
+    add(0, "fake");
+    *(uint8_t *)(uintptr_t)bench.measure->args[0].reference.address ^= 1;
+    add(1, "fake");
+    add(2, "fake");
+    check(1, TSW_OUTCOME_WRONG_RESULT, "changes the reference's copy of X");
     check(2, TSW_OUTCOME_OK, "");
 }
 
@@ -239,6 +256,57 @@ static void test_a_graph_that_cannot_be_made_costs_its_config(void **state)
     check(bad, TSW_OUTCOME_LAUNCH_FAILED, "a graph of 31 launches: cuGraphInstantiate");
     assert_int_equal(bench.configs[bad].sample_count, 2);
     assert_int_equal(bench.configs[1 - bad].sample_count, 6);
+}
+
+/* Configs in the order of the first round in graphs. */
+static void run_three(uint32_t order[3])
+{
+    begin(writer_args, "fake_write");
+    for (uint32_t i = 0; i < 3; i++)
+        add(i, "fake");
+    finish();
+    memcpy(order, bench.order[2], 3 * sizeof(order[0]));
+}
+
+static void test_a_graph_that_cannot_be_made_names_its_own_config(void **state)
+{
+    (void)state;
+    uint32_t order[3], others[3];
+    run_three(order);
+    bench_fini(&bench);
+    fake_cuda_fail("cuGraphInstantiate", 2, 1);
+    run_three(others);
+    for (uint32_t i = 0; i < 3; i++)
+        check(order[i], i == 1 ? TSW_OUTCOME_LAUNCH_FAILED : TSW_OUTCOME_OK, "");
+}
+
+static void test_first_launches_that_tell_nothing_are_not_kept(void **state)
+{
+    (void)state;
+    static const uint32_t first[] = {1, 2};
+    bench_init(&bench, writer_args, "fake_write");
+    bench.cell.policy.protocol = TSW_PROTOCOL_RACE;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "cuda", "");
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    for (uint32_t i = 0; i < 3; i++)
+        add(i, "fake");
+    bench.measure->entries[0].first_ns = 0; /* as where the driver made room */
+    finish();
+    assert_int_equal(bench.rounds[0].stage, TSW_STAGE_VERIFY);
+    assert_int_equal(bench.counts[0], 2);
+    assert_memory_equal(bench.order[0], first, sizeof(first));
+    assert_in_range(bench.rounds[0].duration_ns, 2 * 10239, 2 * 10241);
+}
+
+static void test_time_after_the_rounds_is_not_theirs(void **state)
+{
+    (void)state;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    const tsw_use_t use = bench.measure->watch->use;
+    finish();
+    assert_int_equal(bench.measure->watch->use, use);
 }
 
 static void test_fixed_launches_exactly_as_often_as_asked(void **state)
@@ -384,6 +452,7 @@ int main(void)
         TEST(test_results_are_judged_by_what_is_in_memory),
         TEST(test_a_kernel_that_builds_on_its_output_is_found),
         TEST(test_a_changed_input_is_found_and_mended),
+        TEST(test_a_changed_reference_is_found_and_mended),
         TEST(test_in_place_is_tried_for_real),
         TEST(test_short_kernels_go_round_the_ring_in_graphs),
         TEST(test_without_warmup_singles_are_tried_first),
@@ -391,6 +460,9 @@ int main(void)
         TEST(test_hot_cells_neither_rotate_nor_flush),
         TEST(test_without_memory_for_sets_the_l2_is_flushed),
         TEST(test_a_graph_that_cannot_be_made_costs_its_config),
+        TEST(test_a_graph_that_cannot_be_made_names_its_own_config),
+        TEST(test_first_launches_that_tell_nothing_are_not_kept),
+        TEST(test_time_after_the_rounds_is_not_theirs),
         TEST(test_fixed_launches_exactly_as_often_as_asked),
         TEST(test_the_next_cell_is_prepared_beside_the_one_in_hand),
         TEST(test_what_was_prepared_goes_with_its_cell),

@@ -448,6 +448,25 @@ static void test_do_bench_fills_its_time(void **test)
     tsw_policy_free(state);
 }
 
+/* Its first five launches take 200 us, all others 100 us. */
+static double slow_at_first(uint32_t config)
+{
+    (void)config;
+    return ++tick <= 5 ? 200e3 : 100e3;
+}
+
+static void test_do_bench_estimates_once(void **test)
+{
+    (void)test;
+    log_t log;
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_DO_BENCH, .rounds = 96, .seed = 5};
+    tsw_policy_state_t *state = make(&policy, 1, 0);
+    run(state, slow_at_first, &log);
+    assert_int_equal(log.of_stage[TSW_STAGE_WARMUP], 5 + 125); /* 25 ms of 200 us */
+    assert_int_equal(log.of_stage[TSW_STAGE_ROUND], 500);      /* 100 ms */
+    tsw_policy_free(state);
+}
+
 static void test_fi10_has_one_interval_of_ten(void **test)
 {
     (void)test;
@@ -522,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_cutile_refines_what_may_be_among_the_five_best),
         cmocka_unit_test(test_kt7_takes_eight_launches_of_each),
         cmocka_unit_test(test_do_bench_fills_its_time),
+        cmocka_unit_test(test_do_bench_estimates_once),
         cmocka_unit_test(test_fi10_has_one_interval_of_ten),
         cmocka_unit_test(test_tunable_leaves_slow_configs_at_two_limits),
         cmocka_unit_test(test_no_memory_and_no_configs),

@@ -456,11 +456,12 @@ static void test_rounds_at_another_clock_are_run_again(void **state)
     assert_int_equal(script.reading, 15);
 }
 
-/* A device whose clock can be put forward, and that counts its waves. */
+/* A device whose clock can be put forward, and that looks at its waves. */
 static struct {
     const tsw_device_ops_t *real;
     uint64_t shift_ns;
     uint32_t waves;
+    size_t first_count; /* shots of the first */
 } idle;
 
 static uint64_t shifted_now(const tsw_device_t *dev)
@@ -472,11 +473,16 @@ static tsw_status_t counted_wave(tsw_device_t *dev, const tsw_shot_t *shots, siz
                                  const tsw_wave_plan_t *plan, uint64_t *interval_ns,
                                  size_t *finished_p, tsw_err_t *err)
 {
-    idle.waves += plan->lead != NULL; /* not those that verify */
-    return idle.real->wave(dev, shots, count, plan, interval_ns, finished_p, err);
+    tsw_status_t status = idle.real->wave(dev, shots, count, plan, interval_ns, finished_p, err);
+    if (plan->lead == NULL) /* verifies */
+        return status;
+    idle.first_count = idle.waves++ == 0 ? count : idle.first_count;
+    for (size_t i = 0; i < count; i++)
+        assert_in_range(shots[i].expected_ns, interval_ns[i] / 3, interval_ns[i]);
+    return status;
 }
 
-static void check_waves(uint64_t idle_ns, uint32_t least, uint32_t most)
+static void check_waves(uint32_t configs, uint64_t idle_ns, uint32_t least, uint32_t most)
 {
     bench_fini(&bench);
     bench_init(&bench, args, "k");
@@ -488,7 +494,8 @@ static void check_waves(uint64_t idle_ns, uint32_t least, uint32_t most)
     ops.now_ns = shifted_now;
     ops.wave = counted_wave;
     bench.dev->ops = &ops;
-    add(0);
+    for (uint32_t i = 0; i < configs; i++)
+        add(i);
     idle.shift_ns = idle_ns;
     finish();
     bench.dev->ops = idle.real;
@@ -635,9 +642,13 @@ static void test_a_config_whose_block_told_nothing_is_suspect(void **state)
 static void test_an_idle_gpu_is_warmed_up_first(void **state)
 {
     (void)state;
-    check_waves(0, 6, 6);
-    check_waves(400000000, 6, 6);
-    check_waves(600000000, 7, 10); /* 2 % of six rounds: one */
+    check_waves(1, 0, 6, 6);
+    check_waves(1, 400000000, 6, 6);
+    check_waves(1, 600000000, 7, 10); /* 2 % of six rounds: one */
+    check_waves(10, 0, 6, 6);
+    assert_int_equal(idle.first_count, 10);
+    check_waves(10, 600000000, 7, 10);
+    assert_int_equal(idle.first_count, 8);
 }
 
 static void test_a_cell_without_a_good_config_has_no_rounds(void **state)
