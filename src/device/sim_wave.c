@@ -9,7 +9,7 @@ enum {
     NODE_NS = 2500,
 };
 
-/* A graph holds nothing: its launches are with the shot. */
+/* A graph holds how many its launches are; these are with the shot. */
 tsw_status_t tsw_sim_graph_new(tsw_device_t *dev, const tsw_shot_t *shot, tsw_graph_t **graph_p,
                                tsw_err_t *err)
 {
@@ -36,6 +36,7 @@ static tsw_status_t shoot(tsw_sim_t *sim, const tsw_shot_t *shot, uint32_t round
                           uint64_t *interval_ns_p, tsw_err_t *err)
 {
     uint64_t ns = 0;
+    TSW_ASSERT(shot->graph == NULL || *(const uint32_t *)shot->graph == shot->repeat);
     double flush_s = 2.0 * (double)sim->model->l2_bytes / sim->model->dram_bytes_per_s;
     if (shot->flush)
         sim->clock_ns += (uint64_t)(flush_s * 1e9);
