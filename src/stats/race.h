@@ -14,8 +14,8 @@
  * alpha)): a union bound over K configs and all looks (successive elimination, Even-Dar et al.
  * 2006; the iterated logarithm form after Jamieson & Nowak 2014). The blocks end when no more than
  * the final takes can be better than the incumbent by the indifference (one-sided, 95 %), at a cap,
- * or when all rounds so far took what 8 launches of each config would take, or 3 with a flush of
- * the L2.
+ * or, by the median and after five paired rounds, when all rounds so far took what 8 launches of
+ * each config would take, or 3 with a flush of the L2.
  *
  * In the final the best few run anew, with a hidden second sample of the leader per round as A/A
  * control: until none of them can be better than the leader by the indifference (one-sided, 95 %),

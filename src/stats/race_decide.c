@@ -18,6 +18,10 @@ static const limits_t careful_limits = {3.0, {1.6, 1.6}};
  * of them 1 to 5 us, and one 63 us. */
 static const double first_slack_ns = 100000.0, first_bias_ns = 3000.0;
 
+/* The rounds before the final take about as long as so many launches of each config, or so many
+ * behind a flush of the L2, whichever is longer. */
+static const double round_launches = 8.0, round_flushes = 3.0;
+
 /* The final takes no longer than so many launches of each config, each behind a flush of the L2;
  * and until its control is quiet. */
 static const double final_launches = 8.0, control_launches = 24.0, flush_ns = 40000.0;
@@ -289,9 +293,6 @@ double tsw_race_round_ns(const tsw_race_t *race, size_t members, uint64_t interv
     return ns;
 }
 
-/* The rounds before it as long as so many launches of each, or so many behind a flush. */
-static const double round_launches = 8.0, round_flushes = 3.0;
-
 double tsw_race_final_rounds_left(const tsw_race_t *race, double one_ns)
 {
     double best_ns = exp(race->entrants[race->incumbent].fastest);
@@ -332,8 +333,8 @@ static void decide_early(tsw_race_t *race, uint32_t round)
         begin_final(race);
 }
 
-/* Those that more rounds would tell apart are nearly alike; a figure of the tail takes its rounds.
- */
+/* Whom more rounds would tell apart are nearly alike. Seldom slow launches, which figures other
+ * than the median go by, take all rounds to be seen. */
 static bool is_out_of_time(const tsw_race_t *race, uint32_t done)
 {
     double best_ns = exp(race->entrants[race->incumbent].fastest);
