@@ -133,8 +133,9 @@ static void race_for_quantile(double quantile, uint32_t final_rounds, tsw_race_o
 
 static tsw_race_options_t options_of(const tsw_policy_t *policy)
 {
+    const uint32_t most_rounds = 1000; /* of which it compares all pairs, at each look */
     tsw_race_options_t options = TSW_RACE_OPTIONS_DEFAULT;
-    options.max_rounds = policy->rounds;
+    options.max_rounds = policy->rounds < most_rounds ? policy->rounds : most_rounds;
     if (policy->objective == TSW_OBJECTIVE_MEAN) { /* slow launches are seldom, and must be seen */
         options.figure = TSW_RACE_MEAN;
         options.final_least = options.final_rounds = 30;

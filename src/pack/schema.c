@@ -417,7 +417,7 @@ static const tsw_field_t measure_fields[] = {
     {"objective", &objective_type, false, "median",
      "what a winner has least of, over the samples of a config; `energy`: joules per launch"},
     {"rounds", &rounds_type, false, "20",
-     "timed rounds; race: at most so many before its final, 96 when absent"},
+     "timed rounds; race: at most so many before its final, never over 1000, 96 when absent"},
     {"warmup", &warmup_type, false, "2", "rounds before them; kept, flagged, never decide"},
     {"cache", &cache_type, false, "cold",
      "`cold`: launches find nothing of theirs in the L2 cache"},

@@ -184,6 +184,17 @@ static void test_race_of_a_microsecond_and_five_seconds(void **test)
     tsw_policy_free(state);
 }
 
+static void test_race_of_more_rounds_than_anybody_has_memory_for(void **test)
+{
+    (void)test;
+    log_t log;
+    tsw_policy_t policy = {.protocol = TSW_PROTOCOL_RACE, .rounds = 1000000, .seed = 5};
+    tsw_policy_state_t *state = make(&policy, CONFIGS, 0);
+    run(state, slow_baseline, &log);
+    assert_int_equal(tsw_policy_pick(state), 1);
+    tsw_policy_free(state);
+}
+
 /* A race of `count` configs, to its end. */
 static tsw_policy_state_t *race(const tsw_policy_setup_t *more, const tsw_policy_t *policy,
                                 size_t count, double (*time)(uint32_t config), log_t *log)
@@ -530,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_race_when_the_baseline_is_hopeless_then_the_final_has_it),
         cmocka_unit_test(test_race_numbers_its_waves_on_after_a_death),
         cmocka_unit_test(test_race_of_a_microsecond_and_five_seconds),
+        cmocka_unit_test(test_race_of_more_rounds_than_anybody_has_memory_for),
         cmocka_unit_test(test_race_knows_first_launches_and_the_floor),
         cmocka_unit_test(test_race_goes_by_the_objective),
         cmocka_unit_test(test_race_has_no_more_rounds_than_the_job_says),
