@@ -98,6 +98,8 @@ static tsw_status_t reduce_cells(tsw_reduction_t *r, const tsw_dataset_t *datase
             r->incomplete_count++;
             continue;
         }
+        if (dataset->cells[i].record_count == 0) /* the plan skips it: nothing was to be tried */
+            continue;
         tsw_status_t status = tsw_reduce_cell(&dataset->cells[i], options, dataset->meta.objective,
                                               &r->cells[r->cell_count], err);
         if (status != TSW_OK)

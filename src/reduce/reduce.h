@@ -106,7 +106,7 @@ typedef struct {
 } tsw_group_t;
 
 typedef struct {
-    tsw_cell_summary_t *cells;
+    tsw_cell_summary_t *cells; /* but those that the plan skips */
     size_t cell_count;
     tsw_group_t *groups;
     size_t group_count;      /* by pack, arch, variant */
