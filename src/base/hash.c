@@ -44,6 +44,11 @@ void tsw_hash_i64(tsw_hash_t *hash, int64_t value)
     tsw_hash_bytes(hash, &value, sizeof(value));
 }
 
+void tsw_hash_subkey(tsw_hash_t *hash, tsw_key_t key)
+{
+    tsw_hash_bytes(hash, &key, sizeof(key));
+}
+
 tsw_key_t tsw_hash_key(const tsw_hash_t *hash)
 {
     XXH128_hash_t h = XXH3_128bits_digest(&hash->state);

@@ -21,6 +21,7 @@ void tsw_hash_free(tsw_hash_t *hash);
 void tsw_hash_bytes(tsw_hash_t *hash, const void *bytes, size_t size); /* one field */
 void tsw_hash_text(tsw_hash_t *hash, const char *text);                /* one field */
 void tsw_hash_i64(tsw_hash_t *hash, int64_t value);                    /* one field */
+void tsw_hash_subkey(tsw_hash_t *hash, tsw_key_t key);                 /* one field */
 tsw_key_t tsw_hash_key(const tsw_hash_t *hash);
 
 /* Key of one run of bytes. */

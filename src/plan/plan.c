@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tsw_plan_hash_key(tsw_hash_t *hash, tsw_key_t key)
-{
-    tsw_hash_bytes(hash, &key, sizeof(key));
-}
-
 void tsw_plan_free(tsw_plan_t *plan)
 {
     if (plan == NULL)

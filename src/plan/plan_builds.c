@@ -10,9 +10,9 @@ static tsw_status_t key_build(tsw_plan_maker_t *m, tsw_build_t *build)
         return tsw_err_nomem(m->err);
     tsw_hash_text(hash, kinds[build->kind]);
     if (build->kind != TSW_BUILD_TOOL)
-        tsw_plan_hash_key(hash, m->plan->variants[build->variant].key);
+        tsw_hash_subkey(hash, m->plan->variants[build->variant].key);
     if (build->kind == TSW_BUILD_CONFIG)
-        tsw_plan_hash_key(hash, m->plan->variants[build->variant].configs[build->config].key);
+        tsw_hash_subkey(hash, m->plan->variants[build->variant].configs[build->config].key);
     build->key = tsw_hash_key(hash);
     tsw_hash_free(hash);
     return TSW_OK;

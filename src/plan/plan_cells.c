@@ -169,13 +169,13 @@ static tsw_status_t key_cell(tsw_plan_maker_t *m, tsw_cell_t *cell)
     tsw_hash_t *hash = tsw_hash_new();
     if (hash == NULL)
         return tsw_err_nomem(m->err);
-    tsw_plan_hash_key(hash, variant->key);
+    tsw_hash_subkey(hash, variant->key);
     tsw_hash_i64(hash, m->job->archs[cell->arch_index]);
     for (size_t i = 0; i < variant->id.pack->dim_count; i++)
         tsw_hash_i64(hash, cell->dims[i]);
     tsw_hash_i64(hash, (int64_t)cell->config_count);
     for (size_t i = 0; i < cell->config_count; i++)
-        tsw_plan_hash_key(hash, variant->configs[cell->configs[i]].key);
+        tsw_hash_subkey(hash, variant->configs[cell->configs[i]].key);
     cell->key = tsw_hash_key(hash);
     cell->whole_key = cell->key;
     tsw_hash_free(hash);
@@ -258,4 +258,13 @@ void tsw_plan_cells_sort(tsw_plan_t *plan)
         qsort(plan->cells, plan->cell_count, sizeof(*plan->cells), compare_cells);
     for (size_t i = 0; i < plan->cell_count; i++)
         plan->cells[i].id = (uint32_t)i;
+}
+
+bool tsw_plan_is_searched(const tsw_plan_t *plan)
+{
+    for (size_t i = 0; i < plan->cell_count; i++) {
+        if (plan->cells[i].is_searched)
+            return true;
+    }
+    return false;
 }

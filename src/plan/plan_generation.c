@@ -4,15 +4,6 @@
 #include "base/mem.h"
 #include "plan/plan_cost.h"
 
-bool tsw_plan_is_searched(const tsw_plan_t *plan)
-{
-    for (size_t i = 0; i < plan->cell_count; i++) {
-        if (plan->cells[i].is_searched)
-            return true;
-    }
-    return false;
-}
-
 /* Deep, but for what the choice replaces: the lists of configs. */
 static tsw_status_t copy_cell(const tsw_cell_t *from, tsw_cell_t *cell, tsw_err_t *err)
 {
@@ -46,11 +37,11 @@ static tsw_status_t key_cell(const tsw_plan_variant_t *variant, tsw_cell_t *cell
     tsw_hash_t *hash = tsw_hash_new();
     if (hash == NULL)
         return tsw_err_nomem(err);
-    tsw_plan_hash_key(hash, cell->whole_key);
+    tsw_hash_subkey(hash, cell->whole_key);
     tsw_hash_text(hash, "generation");
     tsw_hash_i64(hash, cell->coverage.generation);
     for (size_t i = 0; i < cell->config_count; i++)
-        tsw_plan_hash_key(hash, variant->configs[cell->configs[i]].key);
+        tsw_hash_subkey(hash, variant->configs[cell->configs[i]].key);
     cell->key = tsw_hash_key(hash);
     tsw_hash_free(hash);
     return TSW_OK;

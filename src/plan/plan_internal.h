@@ -24,9 +24,6 @@ typedef struct {
     tsw_err_t *err;
 } tsw_plan_maker_t;
 
-/* One more field of a key. */
-void tsw_plan_hash_key(tsw_hash_t *hash, tsw_key_t key);
-
 /* The variant of an entry for a dtype, flags and the static ones of dims, made when it is new. */
 tsw_status_t tsw_plan_variant_get(tsw_plan_maker_t *m, size_t entry, tsw_dtype_t dtype,
                                   const uint32_t *flags, const int64_t *dims, uint32_t *variant_p);

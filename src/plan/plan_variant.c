@@ -9,7 +9,7 @@
 static void hash_identity(tsw_hash_t *hash, const tsw_variant_t *id)
 {
     const tsw_pack_t *pack = id->pack;
-    tsw_plan_hash_key(hash, pack->key);
+    tsw_hash_subkey(hash, pack->key);
     tsw_hash_text(hash, tsw_dtype_name(id->dtype));
     for (size_t i = 0; i < pack->flag_count; i++)
         tsw_hash_i64(hash, id->flags[i]);
@@ -35,11 +35,11 @@ static tsw_status_t shared_key(const tsw_plan_variant_t *variant, size_t arch_co
     tsw_hash_t *hash = tsw_hash_new();
     if (hash == NULL)
         return tsw_err_nomem(err);
-    tsw_plan_hash_key(hash, variant->key);
+    tsw_hash_subkey(hash, variant->key);
     for (size_t a = 0; a < arch_count; a++) {
         tsw_hash_i64(hash, (int64_t)variant->spaces[a].count);
         for (size_t i = 0; i < variant->spaces[a].count; i++)
-            tsw_plan_hash_key(hash, variant->spaces[a].configs[i].key);
+            tsw_hash_subkey(hash, variant->spaces[a].configs[i].key);
     }
     *key_p = tsw_hash_key(hash);
     tsw_hash_free(hash);
