@@ -5,45 +5,6 @@
 #include "base/mem.h"
 #include "run/run_state.h"
 
-#include <signal.h>
-
-#define EXIT_ENV 3
-#define EXIT_BUG 70
-
-/* The one word that a signal handler may write. */
-static volatile sig_atomic_t drain_requested;
-
-void tsw_run_request_drain(void)
-{
-    drain_requested = 1;
-}
-
-bool tsw_run_drain_requested(void)
-{
-    return drain_requested != 0;
-}
-
-void tsw_run_fail(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
-{
-    if (run->status != TSW_OK)
-        return;
-    run->status = status;
-    run->err = *err;
-    tsw_log(TSW_LOG_INFO, "stopping: %s", err->text); /* the caller of tsw_run prints the error */
-}
-
-void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err)
-{
-    tsw_run_fail(run, status, err);
-    run->broken = true;
-}
-
-void tsw_run_abort(tsw_run_t *run, tsw_status_t status)
-{
-    bool is_env = status == TSW_ERR_NOMEM || status == TSW_ERR_PEER;
-    tsw_comm_abort(run->comm, is_env ? EXIT_ENV : EXIT_BUG);
-}
-
 /* What must be true before work starts. Every rank enters every stage and all agree after each, so
  * that one rank's trouble is the trouble of all and nobody waits for ever. */
 static const struct stage {
@@ -105,7 +66,7 @@ static void end_broken(tsw_run_t *run)
     tsw_run_seal(run);
     tsw_loop_free(run->loop);
     tsw_log(TSW_LOG_ERROR, "giving up the job: %s", run->err.text);
-    tsw_run_abort(run, run->status);
+    tsw_run_abort(run->comm, run->status);
 }
 
 /* Once work has begun, what is not found is no fault of the input: the folder was removed or
@@ -157,7 +118,7 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     tsw_err_t *e = err != NULL ? err : &ignored;
     tsw_run_t *run = tsw_calloc(1, sizeof(*run));
     if (run == NULL)
-        tsw_comm_abort(comm, EXIT_ENV); /* the others would wait for this rank */
+        tsw_run_abort(comm, TSW_ERR_NOMEM); /* the others would wait for this rank */
     run->start_ns = tsw_clock_now_ns();
     run->comm = comm;
     run->rank = tsw_comm_rank(comm);
@@ -178,7 +139,7 @@ tsw_status_t tsw_run(tsw_comm_t *comm, tsw_fileset_t *snapshot, const tsw_run_op
     }
     run_fini(run);
     tsw_free(run);
-    drain_requested = 0; /* served; a later run starts afresh */
+    tsw_run_forget_drain(); /* served; a later run starts afresh */
     if (tsw_comm_rank(comm) == 0)
         tsw_fileset_fini(snapshot);
     return status;

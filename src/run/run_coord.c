@@ -91,7 +91,6 @@ static void push_build(tsw_run_t *run, const tsw_coord_action_t *action)
 
 static void carry_out(tsw_run_t *run, const tsw_coord_action_t *action)
 {
-    tsw_buf_t none = TSW_BUF_INIT;
     switch (action->type) {
     case TSW_COORD_LEASE_CELL:
         lease_cell(run, action);
@@ -103,7 +102,7 @@ static void carry_out(tsw_run_t *run, const tsw_coord_action_t *action)
         push_build(run, action);
         return;
     case TSW_COORD_STOP:
-        tsw_run_send(run, (int)action->rank, TSW_RANK_STOP, &none);
+        tsw_run_send_empty(run, (int)action->rank, TSW_RANK_STOP);
         return;
     case TSW_COORD_FINISHED:
         return;
@@ -190,10 +189,8 @@ static tsw_status_t on_drain(tsw_run_t *run, tsw_err_t *err)
     if (run->drain_told)
         return TSW_OK;
     run->drain_told = true;
-    for (int to = 1; to < run->size; to++) {
-        tsw_buf_t none = TSW_BUF_INIT;
-        tsw_run_send(run, to, TSW_RANK_DRAIN, &none);
-    }
+    for (int to = 1; to < run->size; to++)
+        tsw_run_send_empty(run, to, TSW_RANK_DRAIN);
     tsw_run_drain(run);
     return tsw_coord_drain(run->coord, &run->coord_actions, err);
 }

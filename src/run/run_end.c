@@ -6,26 +6,6 @@
 #include "run/run_state.h"
 
 #include <stdio.h>
-#include <string.h>
-
-/* ---- the share of time in which devices measured ---- */
-
-double tsw_run_busy_ratio(const tsw_run_t *run)
-{
-    double sum = 0;
-    int count = 0;
-    for (int i = 0; run->members != NULL && i < run->size; i++) {
-        const tsw_run_member_t *member = &run->members[i];
-        if (member->wall_ns == 0)
-            continue;
-        sum += (double)member->busy_ns / (double)member->wall_ns;
-        count++;
-    }
-    /* Simulated time is no share of real time. */
-    if (count == 0 || run->meta.mode == NULL || strcmp(run->meta.mode, "cuda") != 0)
-        return 0;
-    return sum / count;
-}
 
 /* ---- counts ---- */
 

@@ -218,14 +218,13 @@ static tsw_status_t poll_leftover(tsw_run_t *run, int *through, tsw_err_t *err)
 tsw_status_t tsw_run_gather_leftovers(tsw_run_t *run, tsw_err_t *err)
 {
     tsw_status_t status = TSW_OK;
-    tsw_buf_t none = TSW_BUF_INIT;
     int through = 0;
     if (run->outbox != NULL)
         send_next(run);
     while (status == TSW_OK && !tsw_run_gather_done(run) && !tsw_run_drain_requested())
         status = poll_leftover(run, &through, err);
     if (status == TSW_OK)
-        tsw_run_send(run, 0, TSW_RANK_GATHERED, &none);
+        tsw_run_send_empty(run, 0, TSW_RANK_GATHERED);
     while (status == TSW_OK && !run->broken &&
            (tsw_comm_sends_pending(run->comm) || (run->rank == 0 && through < run->size)))
         status = poll_leftover(run, &through, err);
@@ -234,8 +233,8 @@ tsw_status_t tsw_run_gather_leftovers(tsw_run_t *run, tsw_err_t *err)
         status = run->status;
     }
     if (status != TSW_OK && (run->broken || run->status == TSW_OK))
-        tsw_run_abort(run, status); /* the others wait for messages */
-    if (run->rank == 0) {           /* it writes into the run folder itself */
+        tsw_run_abort(run->comm, status); /* the others wait for messages */
+    if (run->rank == 0) {                 /* it writes into the run folder itself */
         tsw_outbox_close(run->outbox);
         run->outbox = NULL;
     }

@@ -10,49 +10,6 @@
 #define IDLE_MS 10
 #define LONE_MS 100 /* nobody else to listen to */
 
-void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body)
-{
-    tsw_buf_t frame = TSW_BUF_INIT;
-    tsw_err_t err = TSW_ERR_INIT;
-    tsw_frame_put(&frame, type, body);
-    bool ok = tsw_buf_ok(body) && tsw_buf_ok(&frame);
-    tsw_buf_fini(body);
-    tsw_status_t status = TSW_OK;
-    if (run->broken)
-        tsw_buf_fini(&frame);
-    else if (ok)
-        status = tsw_comm_send(run->comm, to, &frame, &err);
-    else
-        status = tsw_err_nomem(&err);
-    if (status != TSW_OK) {
-        tsw_buf_fini(&frame);
-        tsw_run_break(run, status, &err);
-    }
-}
-
-static void send_empty(tsw_run_t *run, int to, uint32_t type)
-{
-    tsw_buf_t none = TSW_BUF_INIT;
-    tsw_run_send(run, to, type, &none);
-}
-
-/* ---- stopping early ---- */
-
-/* First what is finished goes to disk, before any message: there may be one second left. */
-void tsw_run_drain(tsw_run_t *run)
-{
-    if (run->draining)
-        return;
-    run->draining = true;
-    if (run->bye_sent) /* all is over but for the good-byes: nobody listens to more than those */
-        return;
-    tsw_run_seal(run);
-    tsw_run_builds_stop(run);
-    tsw_run_lane_abandon(run);
-    tsw_run_seal(run);
-    send_empty(run, 0, TSW_RANK_DRAIN);
-}
-
 /* ---- messages ---- */
 
 static tsw_status_t on_push(tsw_run_t *run, const uint8_t *body, size_t size, tsw_err_t *err)
@@ -93,7 +50,7 @@ static void on_bye(tsw_run_t *run)
     if (++run->byes < run->size)
         return;
     for (int to = 1; to < run->size; to++)
-        send_empty(run, to, TSW_RANK_BYE);
+        tsw_run_send_empty(run, to, TSW_RANK_BYE);
     run->bye_received = true;
 }
 
@@ -202,7 +159,7 @@ static void leave(tsw_run_t *run)
     if (!tsw_run_gather_done(run))
         return;
     run->bye_sent = true;
-    send_empty(run, 0, TSW_RANK_BYE);
+    tsw_run_send_empty(run, 0, TSW_RANK_BYE);
 }
 
 static bool tick(void *user)

@@ -4,11 +4,6 @@
 #include "base/mem.h"
 #include "run/run_state.h"
 
-bool tsw_run_searches(const tsw_run_t *run)
-{
-    return tsw_plan_is_searched(run->whole);
-}
-
 /* ---- choices of rank 0, to all ---- */
 
 static void put_choices(tsw_buf_t *out, const tsw_plan_choice_t *choices, size_t count)
@@ -225,25 +220,6 @@ tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err)
 }
 
 /* ---- from one loop to the next ---- */
-
-static tsw_coord_progress_t add_progress(tsw_coord_progress_t a, tsw_coord_progress_t b)
-{
-    a.cells_total += b.cells_total;
-    a.cells_done += b.cells_done;
-    a.cells_failed += b.cells_failed;
-    a.cells_skipped += b.cells_skipped;
-    a.cells_leased += b.cells_leased;
-    a.builds_total += b.builds_total;
-    a.builds_done += b.builds_done;
-    a.cost_total_ns += b.cost_total_ns;
-    a.cost_done_ns += b.cost_done_ns;
-    return a;
-}
-
-tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run)
-{
-    return add_progress(run->earlier, tsw_coord_progress(run->coord));
-}
 
 /* True when some rank stops early, or a cell could not be done: what comes next must wait for a
  * resume. The same on every rank. */

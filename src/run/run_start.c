@@ -37,6 +37,11 @@ tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err)
     return status;
 }
 
+bool tsw_run_searches(const tsw_run_t *run)
+{
+    return tsw_plan_is_searched(run->whole);
+}
+
 /* --cache, TSW_CACHE, then where caches are kept. NULL: out of memory. */
 static char *cache_dir(const tsw_run_options_t *options)
 {

@@ -179,11 +179,16 @@ typedef struct {
     uint64_t busy_ns;       /* of the device, in finished cells */
 } tsw_run_t;
 
-/* ---- run.c ---- */
+/* ---- run_stop.c ---- */
+/* Whether tsw_run_request_drain was called, since it was forgotten. */
+bool tsw_run_drain_requested(void);
+void tsw_run_forget_drain(void);
 /* Keep the first failure; the rank seals what it has and all stop. */
 void tsw_run_fail(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
 /* The same, but nothing of the state may be trusted any more. */
 void tsw_run_break(tsw_run_t *run, tsw_status_t status, const tsw_err_t *err);
+/* Ends the whole job at once, as this rank's messages or state are lost. */
+_Noreturn void tsw_run_abort(tsw_comm_t *comm, tsw_status_t status);
 
 /* ---- run_start.c, run_device.c, run_hello.c, run_folder.c: the stages before work. Each is
  * entered by all ranks; the status is agreed afterwards. ---- */
@@ -191,9 +196,8 @@ tsw_status_t tsw_run_check_folder(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_read_fills(tsw_run_t *run, tsw_err_t *err); /* into rank 0's snapshot */
 tsw_status_t tsw_run_share_snapshot(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_make_plan(tsw_run_t *run, tsw_err_t *err);
+bool tsw_run_searches(const tsw_run_t *run); /* in generations */
 tsw_status_t tsw_run_choose_device(tsw_run_t *run, tsw_err_t *err);
-/* The number of the virtual GPU that a rank has. The models are known to be right. */
-uint32_t tsw_run_sim_gpu(const tsw_run_t *run, int rank);
 tsw_status_t tsw_run_share_recorded(tsw_run_t *run, tsw_err_t *err);
 tsw_status_t tsw_run_find_toolchain(tsw_run_t *run, tsw_err_t *err);
 /* Two stages, with other work between them: opening a device takes a while. */
@@ -217,19 +221,24 @@ tsw_status_t tsw_run_store_skipped(tsw_run_t *run, tsw_err_t *err);
 /* Sets done: the cells of the plan that are in the dataset. */
 void tsw_run_mark_done(tsw_run_t *run, const tsw_dataset_t *dataset);
 
+/* ---- run_sim.c ---- */
+/* What a rank has of models as in "h200,a100@3", around and around: kind, model and number, and no
+ * node where the number is given. TSW_ERR_ARG: one of them is unknown. */
+tsw_status_t tsw_run_sim_choose(const char *models, int rank, tsw_device_spec_t *spec,
+                                tsw_err_t *err);
+/* The number of the virtual GPU that a rank has. The models are known to be right. */
+uint32_t tsw_run_sim_gpu(const tsw_run_t *run, int rank);
+
 /* ---- run_seeds.c: rank 0 ---- */
 /* What older sweeps suggest to a search, into a snapshot. */
 tsw_status_t tsw_run_read_seeds(const tsw_run_t *run, const tsw_search_t *search,
                                 tsw_fileset_t *snapshot, tsw_err_t *err);
 
 /* ---- run_search.c ---- */
-bool tsw_run_searches(const tsw_run_t *run);
 /* The stage of prepare: the first generation. Nothing to do without a search. */
 tsw_status_t tsw_run_first_generation(tsw_run_t *run, tsw_err_t *err);
 /* After the loop of a generation: all others, one after the other. */
 tsw_status_t tsw_run_other_generations(tsw_run_t *run, tsw_status_t status, tsw_err_t *err);
-/* Of all generations so far. */
-tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run);
 
 /* ---- run_gather.c: segments in folders of nodes ---- */
 /* Two stages: the folder of this node for this run, and what earlier attempts left there. */
@@ -258,11 +267,13 @@ tsw_status_t tsw_run_resume(tsw_run_t *run, tsw_err_t *err);
  * are not accepted: TSW_ERR_ARG with their list; accepted: what holds moves to run->kept. */
 tsw_status_t tsw_run_resume_take(tsw_run_t *run, tsw_dataset_t *before, tsw_err_t *err);
 
-/* ---- run_worker.c ---- */
+/* ---- run_spawn.c ---- */
 char *tsw_run_worker_path(const tsw_run_t *run); /* of tilesweep-worker; heap, NULL: no memory */
 /* tilesweep-worker in one of its modes. */
 tsw_status_t tsw_run_spawn(tsw_run_t *run, const char *mode, const tsw_child_callbacks_t *callbacks,
                            tsw_child_t **child_p, tsw_err_t *err);
+
+/* ---- run_worker.c ---- */
 tsw_status_t tsw_run_worker_spawn(tsw_run_t *run, tsw_err_t *err);
 /* The lane wants a worker: starts one, or takes the one that is there. */
 void tsw_run_worker_want(tsw_run_t *run);
@@ -347,8 +358,13 @@ tsw_status_t tsw_run_rehearsal_open(tsw_run_t *run, tsw_err_t *err);
 void tsw_run_rehearsal_cell(tsw_run_t *run);
 
 /* ---- run_loop.c ---- */
-void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body); /* empties body */
 tsw_status_t tsw_run_loop(tsw_run_t *run, tsw_err_t *err);
+
+/* ---- run_send.c ---- */
+void tsw_run_send(tsw_run_t *run, int to, uint32_t type, tsw_buf_t *body); /* empties body */
+void tsw_run_send_empty(tsw_run_t *run, int to, uint32_t type);            /* without one */
+
+/* ---- run_drain.c ---- */
 void tsw_run_drain(tsw_run_t *run);
 
 /* ---- run_foreign.c ---- */
@@ -372,14 +388,18 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
 tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell);
 tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err);
 void tsw_run_tally_fini(tsw_run_t *run);
-/* What earlier attempts left of the cells that are done. */
 /* Counts the cells of the plan among what is to do. */
 void tsw_run_tally_plan(tsw_run_t *run);
+/* What earlier attempts left of the cells that are done. */
 void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before);
 void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg);
 void tsw_run_tally_add(tsw_run_tally_t *sum, const tsw_run_tally_t *tally);
 tsw_run_tally_t tsw_run_tally_all(const tsw_run_t *run);
 double tsw_run_cells_per_min(const tsw_run_t *run, double elapsed_s); /* of this attempt */
+/* The share of time in which devices measured; 0 unless they are real. */
+double tsw_run_busy_ratio(const tsw_run_t *run);
+/* Of all generations so far. */
+tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run);
 
 /* ---- run_status.c: rank 0 ---- */
 typedef struct {
@@ -416,10 +436,5 @@ void tsw_run_warn_slow(const tsw_dataset_t *dataset);
 /* Collective. status: of this rank's loop. */
 tsw_status_t tsw_run_finish(tsw_run_t *run, tsw_status_t status, tsw_run_summary_t *summary_p,
                             tsw_err_t *err);
-double tsw_run_busy_ratio(const tsw_run_t *run); /* rank 0: 0 unless devices are real */
-
-bool tsw_run_drain_requested(void);
-/* Ends the whole job at once, as this rank's messages or state are lost. Does not return. */
-void tsw_run_abort(tsw_run_t *run, tsw_status_t status);
 
 #endif

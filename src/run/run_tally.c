@@ -1,6 +1,8 @@
-/* What is done, counted by arch and by rank: for status.json. */
+/* What is done, counted by arch and by rank, and how much of all. */
 #include "base/mem.h"
 #include "run/run_state.h"
+
+#include <string.h>
 
 tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell)
 {
@@ -97,4 +99,42 @@ double tsw_run_cells_per_min(const tsw_run_t *run, double elapsed_s)
     for (int i = 0; i < run->size; i++)
         cells += run->members[i].tally.cells;
     return elapsed_s > 0 ? (double)cells * 60 / elapsed_s : 0;
+}
+
+double tsw_run_busy_ratio(const tsw_run_t *run)
+{
+    double sum = 0;
+    int count = 0;
+    for (int i = 0; run->members != NULL && i < run->size; i++) {
+        const tsw_run_member_t *member = &run->members[i];
+        if (member->wall_ns == 0)
+            continue;
+        sum += (double)member->busy_ns / (double)member->wall_ns;
+        count++;
+    }
+    /* Simulated time is no share of real time. */
+    if (count == 0 || run->meta.mode == NULL || strcmp(run->meta.mode, "cuda") != 0)
+        return 0;
+    return sum / count;
+}
+
+/* ---- over generations ---- */
+
+static tsw_coord_progress_t add_progress(tsw_coord_progress_t a, tsw_coord_progress_t b)
+{
+    a.cells_total += b.cells_total;
+    a.cells_done += b.cells_done;
+    a.cells_failed += b.cells_failed;
+    a.cells_skipped += b.cells_skipped;
+    a.cells_leased += b.cells_leased;
+    a.builds_total += b.builds_total;
+    a.builds_done += b.builds_done;
+    a.cost_total_ns += b.cost_total_ns;
+    a.cost_done_ns += b.cost_done_ns;
+    return a;
+}
+
+tsw_coord_progress_t tsw_run_total_progress(const tsw_run_t *run)
+{
+    return add_progress(run->earlier, tsw_coord_progress(run->coord));
 }
