@@ -6,10 +6,12 @@
 #include "tsw_version.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const tsw_cli_command_t commands[] = {
     {"plan", "what a job would run, and what it costs", tsw_cli_plan},
@@ -94,17 +96,31 @@ static int dispatch(int argc, char **argv)
     return command != NULL ? command->main(argc - 1, argv + 1) : unknown_word(word);
 }
 
+/* A reader that has seen enough, such as head, is fine. */
+static bool is_reader_gone(void)
+{
+    struct pollfd out = {.fd = STDOUT_FILENO};
+    return poll(&out, 1, 0) == 1 && (out.revents & POLLERR) != 0;
+}
+
+/* Whether all output came through. Why a write before the last one failed, errno does not tell. */
+static bool finish_output(void)
+{
+    errno = 0;
+    if ((fflush(stdout) == 0 && !ferror(stdout)) || errno == EPIPE || is_reader_gone())
+        return true;
+    fprintf(stderr, "tilesweep: standard output: %s\n",
+            errno != 0 ? strerror(errno) : "not all could be written");
+    return false;
+}
+
 int main(int argc, char **argv)
 {
     if (!tsw_process_open_standard())
         return TSW_EXIT_ENV;
     signal(SIGXFSZ, SIG_IGN); /* a write beyond the limit fails, as on a full disk */
     int code = dispatch(argc, argv);
-    errno = 0;
-    const bool lost = fflush(stdout) != 0 || ferror(stdout);
-    if (lost && errno != EPIPE) { /* a reader that has seen enough, such as head, is fine */
-        perror("tilesweep: standard output");
-        code = code == TSW_EXIT_DONE ? TSW_EXIT_ENV : code;
-    }
+    if (!finish_output() && code == TSW_EXIT_DONE)
+        code = TSW_EXIT_ENV;
     return code;
 }
