@@ -542,6 +542,8 @@ static void run_writer(const char *name, uint8_t *out, uint64_t bytes)
         return;
     }
     memset(out, 1, is(name, "fake_half") ? bytes / 2 : bytes + is(name, "fake_overrun"));
+    if (is(name, "fake_near"))
+        out[bytes - 2] = 2;
     if (is(name, "fake_nan")) {
         out[bytes - 2] = 0;
         out[bytes - 1] = 0x7e;

@@ -6,6 +6,7 @@
  *     fake_half      the same for the first half only
  *     fake_overrun   the same and one byte more
  *     fake_nan       the last two bytes are 0x7e00, a NaN of f16
+ *     fake_near      the last byte but one is 2
  *     fake_add       (const uint8 *in, uint8 *out, uint64 bytes): out = in + 1
  *     fake_dirty     the same, and in is changed
  *     fake_reverse   out = in + 1 from the other end: not fit for in-place use

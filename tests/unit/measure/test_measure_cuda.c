@@ -92,6 +92,54 @@ static void test_results_are_judged_by_what_is_in_memory(void **state)
     assert_int_equal(bench.configs[2].sample_count, 0);
 }
 
+/* Of one element that is off, its outcome. */
+static tsw_outcome_t near_miss(tsw_dtype_t dtype, const char *args, double atol, double rtol)
+{
+    bench_fini(&bench);
+    bench_init(&bench, args, "fake_write");
+    bench.variant.dtype = dtype;
+    for (size_t i = 0; i < bench.pack->tolerance_count; i++)
+        if (bench.pack->tolerances[i].dtype == dtype) {
+            bench.pack->tolerances[i].atol = atol;
+            bench.pack->tolerances[i].rtol = rtol;
+        }
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_open(&bench, "cuda", "");
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake:fake_near");
+    return bench.configs[0].outcome;
+}
+
+/* f16 0x0102 for 0x0101: 6e-8 more, 0.4 %. */
+static void test_either_tolerance_excuses_an_element(void **state)
+{
+    (void)state;
+    const tsw_dtype_t f16 = TSW_DTYPE_F16;
+    assert_int_equal(near_miss(f16, writer_args, 0.0, 0.0), TSW_OUTCOME_WRONG_RESULT);
+    check(0, TSW_OUTCOME_WRONG_RESULT, "C: 1 of 6400 elements differ, the first at 6399");
+    assert_int_equal(near_miss(f16, writer_args, 1e-7, 0.0), TSW_OUTCOME_OK);
+    assert_int_equal(near_miss(f16, writer_args, 5e-8, 0.0), TSW_OUTCOME_WRONG_RESULT);
+    assert_int_equal(near_miss(f16, writer_args, 0.0, 0.005), TSW_OUTCOME_OK);
+    assert_int_equal(near_miss(f16, writer_args, 0.0, 0.003), TSW_OUTCOME_WRONG_RESULT);
+    assert_int_equal(near_miss(TSW_DTYPE_I8, writer_args, 0.0, 0.0), TSW_OUTCOME_WRONG_RESULT);
+    check(0, TSW_OUTCOME_WRONG_RESULT, "C: 1 of 6400 elements differ, the first at 6398");
+    assert_int_equal(near_miss(TSW_DTYPE_I8, writer_args, 1.0, 0.0), TSW_OUTCOME_OK);
+}
+
+/* A type that the pack has no tolerance of: that of the cell's, where it is a real one too. */
+static void test_outputs_of_another_type_have_the_cell_s_tolerance(void **state)
+{
+    (void)state;
+    static const char *const real = "  - {name: C, role: out, type: f32, size: M * N, row: N}\n"
+                                    "  - {name: n, role: scalar, type: i64, value: 4 * M * N}\n";
+    static const char *const whole = "  - {name: C, role: out, type: i32, size: M * N, row: N}\n"
+                                     "  - {name: n, role: scalar, type: i64, value: 4 * M * N}\n";
+    const tsw_dtype_t f16 = TSW_DTYPE_F16;
+    assert_int_equal(near_miss(f16, real, 0.0, 0.01), TSW_OUTCOME_OK);
+    assert_int_equal(near_miss(f16, real, 0.0, 0.0), TSW_OUTCOME_WRONG_RESULT);
+    assert_int_equal(near_miss(f16, whole, 1e9, 1.0), TSW_OUTCOME_WRONG_RESULT);
+}
+
 static void test_a_kernel_that_builds_on_its_output_is_found(void **state)
 {
     (void)state;
@@ -149,6 +197,64 @@ static void test_in_place_is_tried_for_real(void **state)
     finish();
     check(0, TSW_OUTCOME_WRONG_RESULT, "right with split buffers, wrong in place");
     check(1, TSW_OUTCOME_OK, "");
+}
+
+/* All launches write the same, each where its set is. */
+static void test_launches_of_a_set_have_its_buffers(void **state)
+{
+    (void)state;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    const tsw_measure_arg_t *c = &bench.measure->args[0];
+    const uint8_t *second = (const uint8_t *)(uintptr_t)tsw_measure_ring_address(
+        bench.measure, &c->output, c->output_offset, 1);
+    assert_int_equal(bench.measure->ring.sets, 2);
+    assert_int_equal(second[0], 0xff);
+    finish();
+    assert_int_equal(second[0], 1);
+    assert_int_equal(second[c->output.bytes - 1], 1);
+}
+
+static void test_a_graph_of_another_length_takes_the_place_of_the_first(void **state)
+{
+    (void)state;
+    fake_cuda_counts_t first, second;
+    tsw_shot_t shot;
+    tsw_err_t err = TSW_ERR_INIT;
+    begin(writer_args, "fake_write");
+    add(0, "fake");
+    for (uint32_t launches = 30; launches <= 31; launches++) {
+        const tsw_measure_interval_t interval = {launches, true};
+        assert_int_equal(tsw_measure_shot(bench.measure, &bench.measure->entries[0],
+                                          TSW_WAVE_KIND_CELL, interval, &shot, &err),
+                         TSW_OK);
+        assert_int_equal(shot.repeat, launches);
+        fake_cuda_counts(launches == 30 ? &first : &second);
+    }
+    assert_int_equal(first.graphs, 2);
+    assert_int_equal(second.graphs, 2);
+    fake_cuda_fail("cuGraphCreate", 1, 1); /* and nothing of the old one is left to be freed */
+    assert_int_equal(tsw_measure_shot(bench.measure, &bench.measure->entries[0], TSW_WAVE_KIND_CELL,
+                                      (tsw_measure_interval_t){5, true}, &shot, &err),
+                     TSW_ERR_DEVICE);
+    fake_cuda_counts(&second);
+    assert_int_equal(second.graphs, 0);
+}
+
+static void test_endless_shots_flush_nothing(void **state)
+{
+    (void)state;
+    tsw_shot_t shot;
+    tsw_err_t err = TSW_ERR_INIT;
+    bench_init(&bench, writer_args, "fake_write");
+    bench_open(&bench, "cuda", "");
+    fake_cuda_fail("cuMemAlloc", 4, 2); /* no memory for sets */
+    assert_int_equal(bench_begin(&bench, &err), TSW_OK);
+    add(0, "fake");
+    assert_int_equal(bench.measure->ring.state, TSW_CACHE_STATE_COLD_FLUSH);
+    assert_int_equal(
+        tsw_measure_shot_endless(bench.measure, &bench.measure->entries[0], &shot, &err), TSW_OK);
+    assert_false(shot.flush);
 }
 
 /* Two sets of 12.5 KiB for an L2 of 4 KiB, launches of 10.24 us. */
@@ -450,10 +556,15 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_results_are_judged_by_what_is_in_memory),
+        TEST(test_either_tolerance_excuses_an_element),
+        TEST(test_outputs_of_another_type_have_the_cell_s_tolerance),
         TEST(test_a_kernel_that_builds_on_its_output_is_found),
         TEST(test_a_changed_input_is_found_and_mended),
         TEST(test_a_changed_reference_is_found_and_mended),
         TEST(test_in_place_is_tried_for_real),
+        TEST(test_launches_of_a_set_have_its_buffers),
+        TEST(test_a_graph_of_another_length_takes_the_place_of_the_first),
+        TEST(test_endless_shots_flush_nothing),
         TEST(test_short_kernels_go_round_the_ring_in_graphs),
         TEST(test_without_warmup_singles_are_tried_first),
         TEST(test_a_flush_that_does_nothing_is_refused),

@@ -86,6 +86,25 @@ static void test_longer_kernels_are_queued_alike(void **state)
     assert_int_equal(queued(8, rotation, 0, 0), 1);
 }
 
+/* As before a race's final. */
+static uint32_t early(uint64_t single_ns)
+{
+    const tsw_measure_rotation_t rotation = {8, TSW_CACHE_STATE_COLD_ROTATION};
+    const tsw_wave_t wave = {.interval_ns = 30000};
+    tsw_measure_interval_t made = tsw_measure_interval(&rotation, &wave, single_ns, single_ns);
+    assert_false(made.is_graph);
+    return made.launches;
+}
+
+static void test_launches_one_by_one_have_bounds(void **state)
+{
+    (void)state;
+    assert_int_equal(early(200), 64);
+    assert_int_equal(early(5000), 10);
+    assert_int_equal(early(60000), 2);
+    assert_int_equal(early(100000), 1);
+}
+
 static void test_short_kernels_share_an_interval(void **state)
 {
     (void)state;
@@ -136,6 +155,7 @@ int main(void)
         cmocka_unit_test(test_short_kernels_share_an_interval),
         cmocka_unit_test(test_rivals_are_measured_alike),
         cmocka_unit_test(test_longer_kernels_are_queued_alike),
+        cmocka_unit_test(test_launches_one_by_one_have_bounds),
         cmocka_unit_test(test_graphs_are_as_long_as_wanted_whatever_the_lap),
         cmocka_unit_test(test_a_flush_serves_each_set_once),
     };
