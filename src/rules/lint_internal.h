@@ -36,19 +36,36 @@ struct tsw_lint_rule {
     const char *title;
 };
 
+/* ---- lint_rules.c ---- */
+typedef enum {
+    TSW_LINT_OF_PACKS,
+    TSW_LINT_OF_LISTS,
+    TSW_LINT_OF_EXCEPTIONS, /* after both, as it sees which were needed */
+    TSW_LINT_OF_TABLES,
+    TSW_LINT_GROUP_COUNT
+} tsw_lint_group_t;
+/* All rules of a group, until one fails. */
+void tsw_lint_apply(tsw_lint_ctx_t *c, tsw_lint_group_t group);
+
+/* ---- lint_finding.c ---- */
 /* A new finding at a place; then its fix. */
 void tsw_lint_find(tsw_lint_ctx_t *c, tsw_place_t place, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void tsw_lint_fix(tsw_lint_ctx_t *c, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* A status of a callee; keeps the first. False: stop. */
+bool tsw_lint_ok(tsw_lint_ctx_t *c, tsw_status_t status);
+/* The report of all, the same of several archs and variants once; or what failed, and no report. */
+tsw_status_t tsw_lint_end(tsw_lint_ctx_t *c, tsw_lint_t *lint_p);
+
+/* ---- lint_row.c ---- */
 /* The config to add for it: the baseline, but one knob. */
 void tsw_lint_row(tsw_lint_ctx_t *c, size_t knob, int64_t value);
 /* The same where the filters of the list must leave it: the baseline, or else another config of the
  * list, but this one knob. */
 bool tsw_lint_find_row(tsw_lint_ctx_t *c, size_t knob, int64_t value, tsw_config_t *row_p);
 void tsw_lint_config(tsw_lint_ctx_t *c, const tsw_config_t *config);
-/* A status of a callee; keeps the first. False: stop. */
-bool tsw_lint_ok(tsw_lint_ctx_t *c, tsw_status_t status);
 
+/* ---- lint_ask.c ---- */
 /* Whether the dim is one of an output's. */
 bool tsw_lint_dim_of_output(const tsw_pack_t *pack, size_t dim);
 /* The text of a file of the pack; "" when it is not there. */
@@ -57,7 +74,7 @@ const char *tsw_lint_source(const tsw_pack_t *pack);
 int64_t tsw_lint_value_in(const char *text, const char *name);
 bool tsw_lint_arch_has_clusters(tsw_arch_t arch);
 
-/* Whole packs. */
+/* ---- lint_pack.c ---- */
 void tsw_rule_kind_fits(tsw_lint_ctx_t *c);
 void tsw_rule_no_num_ctas(tsw_lint_ctx_t *c);
 void tsw_rule_fixed_block(tsw_lint_ctx_t *c);
@@ -66,12 +83,11 @@ void tsw_rule_size_guard(tsw_lint_ctx_t *c);
 void tsw_rule_grid_formula(tsw_lint_ctx_t *c);
 void tsw_rule_persistent_grid(tsw_lint_ctx_t *c);
 void tsw_rule_math_flags(tsw_lint_ctx_t *c);
-void tsw_rule_exceptions(tsw_lint_ctx_t *c);
-/* Their sources. */
+/* ---- lint_source.c ---- */
 void tsw_rule_split_buffers(tsw_lint_ctx_t *c);
 void tsw_rule_hints_in_source(tsw_lint_ctx_t *c);
 void tsw_rule_hint_for_arch(tsw_lint_ctx_t *c);
-/* Lists. */
+/* ---- lint_list.c ---- */
 void tsw_rule_has_list(tsw_lint_ctx_t *c);
 void tsw_rule_at_most_30(tsw_lint_ctx_t *c);
 void tsw_rule_baseline_listed(tsw_lint_ctx_t *c);
@@ -85,7 +101,7 @@ void tsw_rule_power_of_two(tsw_lint_ctx_t *c);
 void tsw_rule_fp8_block(tsw_lint_ctx_t *c);
 void tsw_rule_ctas_have_clusters(tsw_lint_ctx_t *c);
 void tsw_rule_empty_list(tsw_lint_ctx_t *c);
-/* Tables. */
+/* ---- lint_table.c ---- */
 void tsw_rule_at_most_8(tsw_lint_ctx_t *c);
 void tsw_rule_baseline_first(tsw_lint_ctx_t *c);
 void tsw_rule_release_only(tsw_lint_ctx_t *c);

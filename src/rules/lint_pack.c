@@ -1,7 +1,6 @@
 /* Rules over a whole kernel.yaml. */
 #include "lint_internal.h"
 
-#include "base/text.h"
 #include "space/space_forbid.h"
 
 #include <string.h>
@@ -148,53 +147,5 @@ void tsw_rule_math_flags(tsw_lint_ctx_t *c)
                             "config");
             break;
         }
-    }
-}
-
-enum { RULES_MAX = 64 };
-
-static bool is_rule(const char *name)
-{
-    tsw_rule_t rule;
-    for (size_t i = 0; tsw_lint_rule(i, &rule); i++) {
-        if (strcmp(rule.name, name) == 0)
-            return true;
-    }
-    return false;
-}
-
-static bool is_needed(const tsw_lint_t *lint, const tsw_exception_t *exception)
-{
-    for (size_t i = 0; i < lint->count; i++) {
-        if (lint->findings[i].reason == exception->reason)
-            return true;
-    }
-    return false;
-}
-
-static void no_such_rule(tsw_lint_ctx_t *c, const tsw_exception_t *exception)
-{
-    const char *names[RULES_MAX];
-    size_t count = 0;
-    tsw_rule_t rule;
-    while (count < RULES_MAX && tsw_lint_rule(count, &rule))
-        names[count++] = rule.name;
-    const char *near = tsw_text_nearest(exception->rule, names, count);
-    tsw_lint_find(c, exception->place, "there is no rule '%s'%s%s%s", exception->rule,
-                  near != NULL ? " (did you mean '" : "", near != NULL ? near : "",
-                  near != NULL ? "'?)" : "");
-}
-
-void tsw_rule_exceptions(tsw_lint_ctx_t *c)
-{
-    for (size_t i = 0; i < c->pack->exception_count; i++) {
-        const tsw_exception_t *exception = &c->pack->exceptions[i];
-        if (is_needed(c->lint, exception))
-            continue;
-        if (is_rule(exception->rule))
-            tsw_lint_find(c, exception->place, "no exception from %s is needed", exception->rule);
-        else
-            no_such_rule(c, exception);
-        tsw_lint_fix(c, "take it out");
     }
 }
