@@ -10,7 +10,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- drivers: each result has its own ---- */
 
@@ -255,21 +254,29 @@ tsw_status_t tsw_run_resume(tsw_run_t *run, tsw_err_t *err)
     return status;
 }
 
-/* The first segment of a new edition makes the older ones superseded; sweep.h5 was merged of those,
- * so it goes. */
+/* What was made of the results of older editions. */
+static tsw_status_t remove_outcome(const tsw_run_t *run, tsw_err_t *err)
+{
+    static const char *const names[] = {"sweep.h5", "tables"};
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < sizeof(names) / sizeof(names[0]); i++) {
+        char *path = tsw_path_join(run->options->run_dir, names[i]);
+        status = path != NULL ? tsw_dir_remove(path, err) : tsw_err_nomem(err);
+        tsw_free(path);
+    }
+    return status;
+}
+
+/* The first segment of a new edition makes the older ones superseded. */
 tsw_status_t tsw_run_store_kept(tsw_run_t *run, tsw_err_t *err)
 {
-    tsw_status_t status = TSW_OK;
-    if (run->rank != 0 || run->kept.cell_count == 0)
+    if (run->rank != 0 || run->kept.meta.edition == 0) /* nothing was accepted */
         return TSW_OK;
+    tsw_status_t status = remove_outcome(run, err);
     for (size_t i = 0; status == TSW_OK && i < run->kept.cell_count; i++)
         status = tsw_segments_add(run->segments, &run->kept.cells[i], err);
-    if (status == TSW_OK)
+    if (status == TSW_OK && run->kept.cell_count > 0)
         status = tsw_segments_seal(run->segments, err);
-    char *sweep = tsw_path_join(run->options->run_dir, "sweep.h5");
-    if (status == TSW_OK && sweep != NULL)
-        unlink(sweep); /* when there is one */
-    tsw_free(sweep);
     tsw_dataset_fini(&run->kept);
     return status;
 }
