@@ -62,8 +62,10 @@ static struct {
     bool hangs;
     uint64_t now_ns;
     int queued;
-    bool is_event;   /* the last command records one */
-    bool is_flushed; /* since the last chase */
+    bool is_event;                 /* the last command records one */
+    const volatile uint32_t *gate; /* what the last gate looks at; NULL: there was none */
+    uint32_t ticket;               /* and waits for */
+    bool is_flushed;               /* since the last chase */
     bool never_flushes;
     int lag;
     bool is_busy; /* by the last query */
@@ -149,9 +151,15 @@ static cu_result_t enter(const char *function)
     return fake.lost;
 }
 
+static bool is_gate_closed(void)
+{
+    return fake.gate != NULL && *fake.gate != fake.ticket;
+}
+
 static void note_queued(void)
 {
     fake.is_event = false;
+    fake.counts.held += is_gate_closed();
     fake.queued++;
     if (fake.queued > fake.counts.most_queued)
         fake.counts.most_queued = fake.queued;
@@ -364,6 +372,7 @@ cu_result_t fake_host_alloc(void **memory_p, size_t bytes, unsigned flags)
 cu_result_t fake_host_free(void *memory)
 {
     ENTER("cuMemFreeHost");
+    fake.gate = NULL;
     release(memory);
     fake.counts.host_memories--;
     return CU_OK;
@@ -462,6 +471,7 @@ cu_result_t fake_event_record(cu_event_t event, cu_stream_t stream)
 cu_result_t fake_event_query(cu_event_t event)
 {
     ENTER("cuEventQuery");
+    fake.counts.gate_waits += is_gate_closed();
     fake.queued = 0;
     fake.is_busy = event->is_behind_hang || event->lag > 0;
     event->lag -= event->lag > 0;
@@ -521,6 +531,11 @@ static void run_tool(const char *name, void **params)
         result[TOOL_RESULT_REL] = tool_bits(compare.max_rel);
     } else if (strcmp(name, "tsw_tool_checksum") == 0) {
         PARAM(uint64_t *, 2)[0] = tsw_tool_host_checksum(PARAM(void *, 0), PARAM(uint64_t, 1));
+    } else if (strcmp(name, "tsw_tool_gate") == 0) {
+        fake.gate = PARAM(const volatile uint32_t *, 0);
+        fake.ticket = PARAM(uint32_t, 1);
+        fake.counts.gates++;
+        fake.counts.held = fake.counts.held_graphs = 0;
     } else if (strcmp(name, "tsw_tool_chase") == 0) {
         fake.now_ns += fake.is_flushed ? 2 * LAUNCH_NS : 0;
         fake.is_flushed = false;
@@ -707,6 +722,7 @@ cu_result_t fake_graph_launch(cu_graph_exec_t exec, cu_stream_t stream)
     note_queued();
     cu_graph_t graph = (cu_graph_t)exec;
     fake.counts.graph_launches++;
+    fake.counts.held_graphs += is_gate_closed();
     for (int i = 0; i < graph->count; i++) {
         node_t *node = &graph->nodes[i];
         void *params[] = {&node->values[0], &node->values[1], &node->values[2]};

@@ -45,6 +45,10 @@ typedef struct {
     int fills_behind;   /* queued while the last query found something not ready */
     int profilers;      /* starts minus stops */
     int most_queued;    /* commands since the last query, at most */
+    int gates;
+    int held;        /* commands that were queued behind the last gate before it was open */
+    int held_graphs; /* of them, launches of graphs */
+    int gate_waits;  /* queries while a gate was closed: nothing would come of them */
 } fake_cuda_counts_t;
 
 void fake_cuda_counts(fake_cuda_counts_t *counts_p);

@@ -52,6 +52,7 @@ static void check_balance(void)
     assert_int_equal(counts.memories, 0);
     assert_int_equal(counts.host_memories, 0);
     assert_int_equal(counts.profilers, 0);
+    assert_int_equal(counts.gate_waits, 0);
 }
 
 static tsw_memory_t memory_of(tsw_device_t *dev, uint64_t bytes)
@@ -342,6 +343,79 @@ static void test_a_long_wave_is_queued_piece_by_piece(void **state)
     assert_int_equal(after.launches - before.launches, COUNT + 1); /* and the lead-in */
     assert_int_equal(after.flushes - before.flushes, COUNT);
     assert_true(after.most_queued < 1000);
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+/* A wave of so many shots like this one; what the driver saw of it. */
+static fake_cuda_counts_t run_alike(tsw_device_t *dev, const tsw_shot_t *shot, size_t count)
+{
+    enum { MOST = 200 };
+    tsw_shot_t shots[MOST];
+    uint64_t interval_ns[MOST];
+    size_t finished = 0;
+    fake_cuda_counts_t before, after;
+    tsw_err_t err = TSW_ERR_INIT;
+    tsw_shot_t lead = *shot;
+    const tsw_wave_plan_t plan = {.lead = &lead, .timeout_s = timeout_s};
+    lead.repeat = 1;
+    lead.graph = NULL;
+    for (size_t i = 0; i < count; i++)
+        shots[i] = *shot;
+    fake_cuda_counts(&before);
+    assert_int_equal(dev->ops->wave(dev, shots, count, &plan, interval_ns, &finished, &err),
+                     TSW_OK);
+    fake_cuda_counts(&after);
+    after.gates -= before.gates;
+    return after;
+}
+
+/* A shot of 20 launches takes 23 commands. */
+static void test_a_gate_opens_when_the_host_is_ahead(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 20};
+    fake_cuda_counts_t seen = run_alike(dev, &shot, 10);
+    assert_int_equal(seen.gates, 1);
+    assert_int_equal(seen.held, 1 + 10 * 23); /* the host's pace was not known */
+    shot.expected_ns = 10000000000;
+    seen = run_alike(dev, &shot, 10);
+    assert_int_equal(seen.gates, 2); /* the fake is done at once: a new gate for the rest */
+    assert_in_range(seen.held, 7 * 23, 9 * 23);
+    shot.expected_ns = 0;
+    seen = run_alike(dev, &shot, 200);
+    assert_true(seen.most_queued < 1000);
+    shot.repeat = 900; /* more than the driver queues */
+    seen = run_alike(dev, &shot, 2);
+    assert_int_equal(seen.held, 1); /* the lead */
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+static void test_two_graphs_at_most_wait_behind_the_gate(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_shot_t shot = {.launches = &launch, .set_count = 1, .repeat = 20};
+    tsw_err_t err = TSW_ERR_INIT;
+    assert_int_equal(dev->ops->graph_new(dev, &shot, &shot.graph, &err), TSW_OK);
+    for (int waves = 0; waves < 2; waves++) { /* the host's pace is known to the second */
+        fake_cuda_counts_t seen = run_alike(dev, &shot, 10);
+        assert_int_equal(seen.gates, 1); /* a graph is one command: none before it */
+        assert_int_equal(seen.held_graphs, 2);
+    }
+    dev->ops->graph_free(dev, shot.graph);
     dev->ops->kernel_unload(dev, kernel);
     dev->ops->memory_free(dev, &out);
     tsw_device_close(dev);
@@ -885,6 +959,8 @@ int main(void)
         cmocka_unit_test_setup(test_hangs_and_sticky_errors_lose_the_context, setup),
         cmocka_unit_test_setup(test_results_are_classified, setup),
         cmocka_unit_test_setup(test_a_long_wave_is_queued_piece_by_piece, setup),
+        cmocka_unit_test_setup(test_a_gate_opens_when_the_host_is_ahead, setup),
+        cmocka_unit_test_setup(test_two_graphs_at_most_wait_behind_the_gate, setup),
         cmocka_unit_test_setup(test_shots_go_round_the_sets, setup),
         cmocka_unit_test_setup(test_graphs_hold_their_launches, setup),
         cmocka_unit_test_setup(test_a_graph_goes_where_its_shot_is, setup),
