@@ -97,6 +97,9 @@ typedef struct {
     uint32_t queue;
 } tsw_coord_visit_t;
 
+/* coord_act.c */
+
+/* One more thing that the event in hand wants done. */
 void tsw_coord_act(tsw_coord_t *coord, tsw_coord_action_t action);
 /* Calls fn with a tsw_coord_visit_t for each build of the cell. */
 void tsw_coord_each_build(tsw_coord_t *coord, uint32_t cell, uint32_t queue,
