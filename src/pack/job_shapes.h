@@ -2,7 +2,7 @@
 #ifndef TSW_PACK_JOB_SHAPES_H
 #define TSW_PACK_JOB_SHAPES_H
 
-#include "pack/job.h"
+#include "pack/job_shape_set.h"
 #include "pack/view.h"
 
 #define TSW_JOB_SHAPES_MAX 10000000 /* of one entry, before duplicates are dropped */
@@ -20,17 +20,6 @@ static inline bool tsw_weight_is_good(double weight)
 tsw_status_t tsw_shapes_read(const tsw_pack_t *pack, tsw_view_t entry,
                              const tsw_fileset_t *snapshot, tsw_shape_t **shapes_p, size_t *count_p,
                              tsw_err_t *err);
-
-/* A set of shapes that keeps their order. */
-typedef struct {
-    tsw_shape_t *shapes;
-    size_t count;
-    size_t capacity;
-    uint32_t *slots; /* hash table: index + 1; 0: free */
-    size_t slot_count;
-} tsw_shape_set_t;
-
-tsw_status_t tsw_shape_set_add(tsw_shape_set_t *set, const tsw_shape_t *shape, tsw_err_t *err);
 
 /* Add the shapes of a CSV file: a header with the names of all dims and, if wanted, weight. */
 tsw_status_t tsw_shapes_read_csv(const tsw_pack_t *pack, const char *name, const char *text,
