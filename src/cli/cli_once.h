@@ -18,8 +18,8 @@ tsw_status_t tsw_once_pack_files(const char *word, const char *kernels, tsw_file
 tsw_status_t tsw_once_snapshot(const char *job_text, const tsw_fileset_t *files,
                                const char *pack_name, tsw_fileset_t *snapshot, tsw_err_t *err);
 
-/* Runs it with one rank and reads what came out; run_dir of the options is made here. Takes over
- * the snapshot. TSW_ERR_CANCELED: a signal ended it. */
+/* Runs it with one rank; *dataset_p gets what came out, the caller's to free; run_dir of the
+ * options is made here. Takes over the snapshot. TSW_ERR_CANCELED: a signal ended it. */
 tsw_status_t tsw_once_run(tsw_fileset_t *snapshot, const tsw_run_options_t *options,
                           tsw_dataset_t *dataset_p, tsw_run_summary_t *summary_p, tsw_err_t *err);
 

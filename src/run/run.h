@@ -41,8 +41,8 @@ typedef struct {
      * pick of its cells; NULL: no check. What it measures after its first cell is disturbed by it.
      */
     tsw_timer_checks_t *timer_p;
-    /* Where to put all results on rank 0, as sweep.h5 has them, the caller's to free; a run that
-     * stopped early leaves it untouched. */
+    /* Where to put all results on rank 0, as sweep.h5 has them, the caller's to free; NULL: they
+     * are not asked for. A run that stopped early leaves it untouched. */
     tsw_dataset_t *results_p;
     bool progress; /* bar on a terminal, a line a minute otherwise */
 } tsw_run_options_t;
