@@ -56,29 +56,10 @@ static void print_summary(const tsw_run_summary_t *summary, const char *run_dir)
         printf("  GPUs that are not used any more:\n%s", summary->retired);
 }
 
-/* What the run counted as usable and only the reduction knows to be suspect. */
-static void count_suspects(const tsw_reduction_t *reduction, tsw_run_summary_t *summary)
-{
-    for (size_t i = 0; i < reduction->cell_count; i++) {
-        const tsw_cell_summary_t *cell = &reduction->cells[i];
-        size_t suspects = 0;
-        for (size_t k = 0; k < cell->config_count; k++)
-            suspects += cell->configs[k].outcome == TSW_OUTCOME_SUSPECT &&
-                        cell->configs[k].record->outcome == TSW_OUTCOME_OK;
-        summary->configs_ok -= suspects;
-        summary->configs_failed += suspects;
-        if (suspects > 0 && tsw_cli_is_unusable(cell)) {
-            summary->cells_usable--;
-            summary->cells_unusable++;
-        }
-    }
-}
-
-/* Reduces the results, for the summary; appends how the workers spent their time to
- * out, and unless it is a part of a run the choice, and writes tables when the job is for release.
- */
+/* Appends how the workers spent their time to out, and unless it is a part of a run the choice, and
+ * writes tables when the job is for release. */
 static tsw_status_t report(const char *run_dir, const tsw_dataset_t *results, bool is_part,
-                           tsw_run_summary_t *summary, tsw_buf_t *out, tsw_err_t *err)
+                           tsw_buf_t *out, tsw_err_t *err)
 {
     tsw_reduction_t *reduction = NULL;
     tsw_cli_tables_t tables = {0};
@@ -87,8 +68,6 @@ static tsw_status_t report(const char *run_dir, const tsw_dataset_t *results, bo
     tsw_status_t status = tables_dir != NULL
                               ? tsw_cli_reduce_with_roofs(results, 8, &reduction, err)
                               : tsw_err_nomem(err);
-    if (status == TSW_OK)
-        count_suspects(reduction, summary);
     if (status == TSW_OK)
         tsw_cli_usage_print(results, out);
     if (status == TSW_OK && !is_part)
@@ -145,7 +124,7 @@ static tsw_status_t run(tsw_comm_t *comm, const char *job_path, run_args_t *args
 }
 
 /* Rank 0, after a run: what happened, and the code to leave with. */
-static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
+static int conclude(tsw_status_t status, const tsw_run_summary_t *summary,
                     const tsw_run_options_t *options, tsw_err_t *err)
 {
     const char *run_dir = options->run_dir;
@@ -162,7 +141,7 @@ static int conclude(tsw_status_t status, tsw_run_summary_t *summary,
         return code;
     }
     if (!summary->stopped_early)
-        status = report(run_dir, options->results_p, is_part, summary, &out, err);
+        status = report(run_dir, options->results_p, is_part, &out, err);
     print_summary(summary, run_dir);
     fputs(tsw_buf_text(&out), stdout);
     tsw_buf_fini(&out);

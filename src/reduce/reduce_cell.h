@@ -1,4 +1,4 @@
-/* One cell: times, winner, ties, regrets. Private to reduce. */
+/* One cell: times, winner, ties, regrets. */
 #ifndef TSW_REDUCE_REDUCE_CELL_H
 #define TSW_REDUCE_REDUCE_CELL_H
 

@@ -9,28 +9,28 @@
 
 /* ---- counts ---- */
 
-static void count_cell(const tsw_cell_result_t *cell, tsw_run_summary_t *summary)
+static tsw_status_t count_cell(const tsw_run_t *run, const tsw_cell_result_t *cell,
+                               tsw_run_summary_t *summary, tsw_err_t *err)
 {
-    size_t usable = 0;
-    for (size_t i = 0; i < cell->record_count; i++) {
-        tsw_outcome_t outcome = cell->records[i].outcome;
-        usable += tsw_outcome_is_usable(outcome);
-        summary->configs_alias += outcome == TSW_OUTCOME_ALIAS;
-        summary->configs_failed += tsw_outcome_is_fault(outcome);
-    }
+    tsw_run_verdict_t verdict = {.usable = false};
+    tsw_status_t status = tsw_run_verdict_of(run, cell, &verdict, err);
+    for (size_t i = 0; i < cell->record_count; i++)
+        summary->configs_alias += cell->records[i].outcome == TSW_OUTCOME_ALIAS;
     summary->configs += cell->record_count;
-    summary->configs_ok += usable;
-    if (!cell->complete)
-        return;
+    summary->configs_ok += verdict.configs_ok;
+    summary->configs_failed += verdict.configs_failed;
+    if (status != TSW_OK || !cell->complete)
+        return status;
     summary->rounds += cell->round_count;
     for (size_t i = 0; i < cell->round_count; i++)
         summary->rounds_unstable += cell->rounds[i].is_unstable;
     if (cell->record_count == 0) /* as the plan says */
         summary->cells_skipped++;
-    else if (usable > 0)
+    else if (verdict.usable)
         summary->cells_usable++;
     else
         summary->cells_unusable++;
+    return TSW_OK;
 }
 
 static void count_plan(const tsw_run_t *run, tsw_run_summary_t *summary)
@@ -96,7 +96,7 @@ static tsw_status_t conclude(tsw_run_t *run, tsw_run_summary_t *summary, tsw_err
     if (status == TSW_OK)
         status = note_retired(run, &dataset, summary, err);
     for (size_t i = 0; status == TSW_OK && i < dataset.cell_count; i++)
-        count_cell(&dataset.cells[i], summary);
+        status = count_cell(run, &dataset.cells[i], summary, err);
     tsw_run_warn_slow(&dataset);
     if (status == TSW_OK && !stops_before_merge(run, summary))
         status = merge(run, &dataset, err);

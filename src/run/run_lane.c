@@ -93,10 +93,12 @@ static void store_cell(tsw_run_t *run, const tsw_lane_action_t *action)
     result.attempt = run->attempt;
     run->busy_ns += result.busy_ns;
     bool complete = result.complete != 0;
-    tsw_run_verdict_t verdict = tsw_run_verdict_of(&result);
+    tsw_run_verdict_t verdict = {.usable = false};
     tsw_log(TSW_LOG_DEBUG, "cell %u is %s", action->cell, complete ? "finished" : "left half done");
     tsw_err_t err = TSW_ERR_INIT;
-    tsw_status_t status = tsw_segments_add(run->segments, &result, &err);
+    tsw_status_t status = tsw_run_verdict_of(run, &result, &verdict, &err);
+    if (status == TSW_OK)
+        status = tsw_segments_add(run->segments, &result, &err);
     tsw_cell_result_fini(&result);
     if (status != TSW_OK)
         tsw_run_fail(run, status, &err);

@@ -247,7 +247,7 @@ tsw_status_t tsw_run_resume(tsw_run_t *run, tsw_err_t *err)
         status = tsw_run_resume_take(run, &before, err);
     if (status == TSW_OK) {
         tsw_dataset_canonicalise(&run->kept);
-        tsw_run_tally_before(run, run->kept.cell_count > 0 ? &run->kept : &before);
+        status = tsw_run_tally_before(run, run->kept.cell_count > 0 ? &run->kept : &before, err);
     }
     tsw_free(skipped);
     tsw_dataset_fini(&before);

@@ -166,8 +166,7 @@ static tsw_status_t mark_done(tsw_run_t *run, const tsw_dataset_t *results, tsw_
         return tsw_err_nomem(err);
     tsw_run_mark_done(run, results);
     tsw_run_tally_plan(run);
-    tsw_run_tally_before(run, results);
-    return TSW_OK;
+    return tsw_run_tally_before(run, results, err);
 }
 
 static tsw_status_t share_choices(tsw_run_t *run, tsw_status_t mine, tsw_buf_t *bytes, bool *more_p,

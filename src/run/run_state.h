@@ -75,10 +75,10 @@ typedef struct {
     bool bar;            /* a bar is on the terminal */
 } tsw_run_progress_t;
 
-/* What the records of a cell say, without them. */
+/* What the records of a cell say, without them. Of a time that cannot be its config is not ok. */
 typedef struct {
     bool usable;
-    uint32_t configs_failed;
+    uint32_t configs_ok, configs_failed;
 } tsw_run_verdict_t;
 
 /* Done cells, of an arch or by a rank. */
@@ -385,13 +385,14 @@ tsw_status_t tsw_run_recorded_samples(const tsw_run_t *run, const tsw_cell_t *ce
                                       tsw_err_t *err);
 
 /* ---- run_tally.c: rank 0, but for verdicts ---- */
-tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell);
+tsw_status_t tsw_run_verdict_of(const tsw_run_t *run, const tsw_cell_result_t *cell,
+                                tsw_run_verdict_t *verdict_p, tsw_err_t *err);
 tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err);
 void tsw_run_tally_fini(tsw_run_t *run);
 /* Counts the cells of the plan among what is to do. */
 void tsw_run_tally_plan(tsw_run_t *run);
 /* What earlier attempts left of the cells that are done. */
-void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before);
+tsw_status_t tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before, tsw_err_t *err);
 void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg);
 void tsw_run_tally_add(tsw_run_tally_t *sum, const tsw_run_tally_t *tally);
 tsw_run_tally_t tsw_run_tally_all(const tsw_run_t *run);

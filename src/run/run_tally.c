@@ -1,18 +1,74 @@
 /* What is done, counted by arch and by rank, and how much of all. */
 #include "base/mem.h"
+#include "record/roofline.h"
+#include "reduce/reduce_cell.h"
 #include "run/run_state.h"
 
 #include <string.h>
 
-tsw_run_verdict_t tsw_run_verdict_of(const tsw_cell_result_t *cell)
+/* ---- verdicts ---- */
+
+static bool is_odd(const tsw_sample_t *sample, double floor_ns)
+{
+    return sample->interval_ns == 0 || sample->launches == 0 || tsw_sample_ns(sample) < floor_ns ||
+           (sample->stage == TSW_STAGE_ENERGY && sample->energy_mj == 0);
+}
+
+/* Else the reduction finds no suspects, and need not look: it takes its time. */
+static bool has_odd_samples(const tsw_cell_result_t *cell)
+{
+    const double floor_ns = tsw_roofline_cell_floor_ns(cell);
+    for (size_t i = 0; i < cell->record_count; i++) {
+        const tsw_record_t *record = &cell->records[i];
+        if (record->fate == TSW_FATE_SUSPECT)
+            return true;
+        for (size_t k = 0; k < record->sample_count; k++)
+            if (is_odd(&record->samples[k], floor_ns))
+                return true;
+    }
+    return false;
+}
+
+/* What is ok for whoever measured, and suspect for the reduction, has failed. */
+static tsw_status_t move_suspects(const tsw_run_t *run, const tsw_cell_result_t *cell,
+                                  tsw_run_verdict_t *verdict, tsw_err_t *err)
+{
+    const tsw_reduce_options_t options = tsw_reduce_options(8);
+    const char *objective = tsw_objective_name(run->job->policy.objective);
+    tsw_cell_summary_t summary = {0};
+    uint32_t suspects = 0;
+    const tsw_status_t status = tsw_reduce_cell(cell, &options, objective, &summary, err);
+    if (status != TSW_OK)
+        return status;
+    for (size_t i = 0; i < summary.config_count; i++)
+        suspects += summary.configs[i].outcome == TSW_OUTCOME_SUSPECT &&
+                    cell->records[i].outcome == TSW_OUTCOME_OK;
+    verdict->configs_ok -= suspects;
+    verdict->configs_failed += suspects;
+    if (suspects > 0)
+        verdict->usable = summary.winner >= 0;
+    tsw_reduce_cell_fini(&summary);
+    return TSW_OK;
+}
+
+tsw_status_t tsw_run_verdict_of(const tsw_run_t *run, const tsw_cell_result_t *cell,
+                                tsw_run_verdict_t *verdict_p, tsw_err_t *err)
 {
     tsw_run_verdict_t verdict = {.usable = false};
     for (size_t i = 0; i < cell->record_count; i++) {
-        verdict.usable = verdict.usable || tsw_outcome_is_usable(cell->records[i].outcome);
+        verdict.configs_ok += tsw_outcome_is_usable(cell->records[i].outcome);
         verdict.configs_failed += tsw_outcome_is_fault(cell->records[i].outcome);
     }
-    return verdict;
+    verdict.usable = verdict.configs_ok > 0;
+    tsw_status_t status = TSW_OK;
+    if (verdict.usable && has_odd_samples(cell))
+        status = move_suspects(run, cell, &verdict, err);
+    if (status == TSW_OK)
+        *verdict_p = verdict;
+    return status;
 }
+
+/* ---- counts ---- */
 
 tsw_status_t tsw_run_tally_init(tsw_run_t *run, tsw_err_t *err)
 {
@@ -54,23 +110,29 @@ static void count(tsw_run_tally_t *tally, const tsw_cell_t *cell, tsw_run_verdic
     tally->configs_failed += verdict.configs_failed;
 }
 
-void tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before)
+tsw_status_t tsw_run_tally_before(tsw_run_t *run, const tsw_dataset_t *before, tsw_err_t *err)
 {
-    for (size_t i = 0; i < run->plan->cell_count; i++) {
+    tsw_status_t status = TSW_OK;
+    for (size_t i = 0; status == TSW_OK && i < run->plan->cell_count; i++) {
         const tsw_cell_t *cell = &run->plan->cells[i];
         const tsw_cell_result_t *result = NULL;
         if (run->done[i] && cell->skip_reason == NULL)
             result = tsw_dataset_find(before, cell->key);
-        if (result != NULL)
-            count(&run->archs[cell->arch_index].tally, cell, tsw_run_verdict_of(result));
+        if (result == NULL)
+            continue;
+        tsw_run_verdict_t verdict = {.usable = false};
+        status = tsw_run_verdict_of(run, result, &verdict, err);
+        if (status == TSW_OK)
+            count(&run->archs[cell->arch_index].tally, cell, verdict);
     }
+    return status;
 }
 
 void tsw_run_tally_cell(tsw_run_t *run, uint32_t rank, const tsw_msg_cell_done_t *msg)
 {
     const tsw_cell_t *cell = &run->plan->cells[msg->cell];
     tsw_run_member_t *member = &run->members[rank];
-    tsw_run_verdict_t verdict = {msg->usable, msg->configs_failed};
+    tsw_run_verdict_t verdict = {.usable = msg->usable, .configs_failed = msg->configs_failed};
     count(&run->archs[cell->arch_index].tally, cell, verdict);
     count(&member->tally, cell, verdict);
     member->busy_ns = msg->busy_ns;
