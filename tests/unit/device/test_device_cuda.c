@@ -391,9 +391,52 @@ static void test_a_gate_opens_when_the_host_is_ahead(void **state)
     shot.expected_ns = 0;
     seen = run_alike(dev, &shot, 200);
     assert_true(seen.most_queued < 1000);
-    shot.repeat = 900; /* more than the driver queues */
+    assert_true(seen.gates > 100); /* one is queued for each that ended */
+    shot.repeat = 900;             /* more than the driver queues */
     seen = run_alike(dev, &shot, 2);
     assert_int_equal(seen.held, 1); /* the lead */
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, &out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
+typedef struct {
+    bool has_more;
+    int calls;
+} idle_t;
+
+static bool count_idle(void *user)
+{
+    idle_t *idle = user;
+    idle->calls++;
+    return idle->has_more;
+}
+
+/* An event is ready at the sixth look. */
+static void test_the_host_works_ahead_once_all_is_queued(void **state)
+{
+    (void)state;
+    tsw_device_t *dev = open_cuda();
+    tsw_memory_t out = memory_of(dev, 64);
+    tsw_kernel_t *kernel = load(dev, "fake_write");
+    tsw_launch_t launch = launch_of(kernel, &out);
+    tsw_shot_t shots[3] = {shot_of(&launch), shot_of(&launch), shot_of(&launch)};
+    tsw_err_t err = TSW_ERR_INIT;
+    fake_cuda_lag(5);
+    for (int i = 0; i < 3; i++) {
+        static const int calls[] = {5, 1, 0};
+        uint64_t interval_ns[3];
+        size_t finished = 0;
+        idle_t idle = {.has_more = i != 1};
+        const tsw_wave_plan_t plan = {
+            .lead = &shots[0], .timeout_s = timeout_s, .idle = count_idle, .user = &idle};
+        const size_t count = i == 2 ? 1 : 3; /* a single launch is over too soon */
+        assert_int_equal(dev->ops->wave(dev, shots, count, &plan, interval_ns, &finished, &err),
+                         TSW_OK);
+        assert_int_equal(idle.calls, calls[i]);
+    }
+    fake_cuda_lag(0);
     dev->ops->kernel_unload(dev, kernel);
     dev->ops->memory_free(dev, &out);
     tsw_device_close(dev);
@@ -960,6 +1003,7 @@ int main(void)
         cmocka_unit_test_setup(test_results_are_classified, setup),
         cmocka_unit_test_setup(test_a_long_wave_is_queued_piece_by_piece, setup),
         cmocka_unit_test_setup(test_a_gate_opens_when_the_host_is_ahead, setup),
+        cmocka_unit_test_setup(test_the_host_works_ahead_once_all_is_queued, setup),
         cmocka_unit_test_setup(test_two_graphs_at_most_wait_behind_the_gate, setup),
         cmocka_unit_test_setup(test_shots_go_round_the_sets, setup),
         cmocka_unit_test_setup(test_graphs_hold_their_launches, setup),
