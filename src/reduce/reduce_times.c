@@ -1,7 +1,9 @@
 /* Times and energies of a cell's configs, from their samples. */
+#include "reduce/reduce_cell.h"
 #include "reduce/reduce_work.h"
 
 #include "base/mem.h"
+#include "record/roofline.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -175,6 +177,26 @@ static tsw_status_t time_record(tsw_reduce_work_t *w, size_t index, tsw_err_t *e
     else if (!result->usable && record->sample_count > 0 && has_zero(record))
         mark_suspect(result, "the timer gave 0 for every launch");
     return TSW_OK;
+}
+
+/* Any of the above. */
+static bool may_be_suspect(const tsw_record_t *record, double floor_ns)
+{
+    if (record->fate == TSW_FATE_SUSPECT || has_zero(record) || has_broken_energy(record))
+        return true;
+    for (size_t i = 0; i < record->sample_count; i++)
+        if (tsw_sample_ns(&record->samples[i]) < floor_ns)
+            return true;
+    return false;
+}
+
+bool tsw_reduce_may_suspect(const tsw_cell_result_t *cell)
+{
+    const double floor_ns = tsw_roofline_cell_floor_ns(cell);
+    for (size_t i = 0; i < cell->record_count; i++)
+        if (may_be_suspect(&cell->records[i], floor_ns))
+            return true;
+    return false;
 }
 
 /* The record whose values an alias has; -1 when it leads nowhere (or in a circle). */

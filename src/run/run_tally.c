@@ -1,33 +1,11 @@
 /* What is done, counted by arch and by rank, and how much of all. */
 #include "base/mem.h"
-#include "record/roofline.h"
 #include "reduce/reduce_cell.h"
 #include "run/run_state.h"
 
 #include <string.h>
 
 /* ---- verdicts ---- */
-
-static bool is_odd(const tsw_sample_t *sample, double floor_ns)
-{
-    return sample->interval_ns == 0 || sample->launches == 0 || tsw_sample_ns(sample) < floor_ns ||
-           (sample->stage == TSW_STAGE_ENERGY && sample->energy_mj == 0);
-}
-
-/* Else the reduction finds no suspects, and need not look: it takes its time. */
-static bool has_odd_samples(const tsw_cell_result_t *cell)
-{
-    const double floor_ns = tsw_roofline_cell_floor_ns(cell);
-    for (size_t i = 0; i < cell->record_count; i++) {
-        const tsw_record_t *record = &cell->records[i];
-        if (record->fate == TSW_FATE_SUSPECT)
-            return true;
-        for (size_t k = 0; k < record->sample_count; k++)
-            if (is_odd(&record->samples[k], floor_ns))
-                return true;
-    }
-    return false;
-}
 
 /* What is ok for whoever measured, and suspect for the reduction, has failed. */
 static tsw_status_t move_suspects(const tsw_run_t *run, const tsw_cell_result_t *cell,
@@ -61,7 +39,7 @@ tsw_status_t tsw_run_verdict_of(const tsw_run_t *run, const tsw_cell_result_t *c
     }
     verdict.usable = verdict.configs_ok > 0;
     tsw_status_t status = TSW_OK;
-    if (verdict.usable && has_odd_samples(cell))
+    if (verdict.usable && tsw_reduce_may_suspect(cell))
         status = move_suspects(run, cell, &verdict, err);
     if (status == TSW_OK)
         *verdict_p = verdict;
