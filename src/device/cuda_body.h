@@ -111,6 +111,7 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
 tsw_status_t tsw_cuda_results_clear(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
 tsw_status_t tsw_cuda_results_read(tsw_cuda_t *cuda, size_t count, tsw_err_t *err);
 
+cu_function_t tsw_cuda_function(const tsw_launch_t *launch);
 /* A launch's parameters as the driver wants them. */
 typedef struct {
     uint64_t values[TSW_PARAM_MAX];

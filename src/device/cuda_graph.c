@@ -25,7 +25,7 @@ static cu_kernel_node_t node_of(const tsw_launch_t *launch, tsw_cuda_params_t *p
     const tsw_geometry_t *at = &launch->geometry;
     tsw_cuda_params(launch, params);
     return (cu_kernel_node_t){
-        .function = ((const tsw_cuda_kernel_t *)launch->kernel)->function,
+        .function = tsw_cuda_function(launch),
         .grid = {at->grid[0], at->grid[1], at->grid[2]},
         .block = {at->block[0], at->block[1], at->block[2]},
         .shared_bytes = at->shared_bytes,

@@ -60,7 +60,7 @@ tsw_status_t tsw_cuda_tool_result(tsw_cuda_t *cuda, tsw_tool_kernel_t kernel, ui
     return status;
 }
 
-static cu_function_t function_of(const tsw_launch_t *launch)
+cu_function_t tsw_cuda_function(const tsw_launch_t *launch)
 {
     return ((const tsw_cuda_kernel_t *)launch->kernel)->function;
 }
@@ -72,7 +72,7 @@ tsw_status_t tsw_cuda_allow_shared(tsw_cuda_t *cuda, const tsw_launch_t *launch,
         return TSW_OK;
     tsw_status_t status = tsw_cuda_call(
         cuda,
-        cuda->api.function_set_attribute(function_of(launch), CU_FUNCTION_MAX_DYNAMIC_SHARED,
+        cuda->api.function_set_attribute(tsw_cuda_function(launch), CU_FUNCTION_MAX_DYNAMIC_SHARED,
                                          bytes > INT32_MAX ? INT32_MAX : (int)bytes),
         "cuFuncSetAttribute", err);
     if (status != TSW_OK)
@@ -98,7 +98,7 @@ tsw_status_t tsw_cuda_launch(tsw_cuda_t *cuda, const tsw_launch_t *launch, tsw_e
     if (status != TSW_OK)
         return status;
     status = tsw_cuda_call(cuda,
-                           cuda->api.launch(function_of(launch), at->grid[0], at->grid[1],
+                           cuda->api.launch(tsw_cuda_function(launch), at->grid[0], at->grid[1],
                                             at->grid[2], at->block[0], at->block[1], at->block[2],
                                             at->shared_bytes, cuda->stream, params.pointers, NULL),
                            "cuLaunchKernel", err);

@@ -78,16 +78,19 @@ static tsw_status_t need_launches(tsw_measure_t *measure, tsw_measure_entry_t *e
 }
 
 /* One for all shots of so many launches: it goes round the ring with them. */
-static tsw_status_t need_graph(tsw_measure_t *measure, tsw_measure_entry_t *entry,
-                               const tsw_shot_t *shot, tsw_err_t *err)
+static tsw_status_t need_graph(tsw_measure_t *measure, tsw_measure_entry_t *entry, tsw_shot_t *shot,
+                               tsw_err_t *err)
 {
     const tsw_device_ops_t *ops = measure->dev->ops;
-    if (entry->graph != NULL && entry->graph_launches == shot->repeat)
-        return TSW_OK;
-    ops->graph_free(measure->dev, entry->graph);
-    entry->graph = NULL;
-    entry->graph_launches = shot->repeat;
-    return ops->graph_new(measure->dev, shot, &entry->graph, err);
+    tsw_status_t status = TSW_OK;
+    if (entry->graph == NULL || entry->graph_launches != shot->repeat) {
+        ops->graph_free(measure->dev, entry->graph);
+        entry->graph = NULL;
+        entry->graph_launches = shot->repeat;
+        status = ops->graph_new(measure->dev, shot, &entry->graph, err);
+    }
+    shot->graph = entry->graph;
+    return status;
 }
 
 /* In the cell's own cache mode, over the ring, from where it stands. */
@@ -108,8 +111,6 @@ static tsw_status_t ring_shot(tsw_measure_t *measure, tsw_measure_entry_t *entry
         status = need_graph(measure, entry, &shot, err);
     if (status != TSW_OK)
         return status;
-    if (interval.is_graph)
-        shot.graph = entry->graph;
     ring->next_set = (first + interval.launches) % ring->sets;
     *shot_p = shot;
     return TSW_OK;

@@ -293,12 +293,21 @@ double tsw_race_round_ns(const tsw_race_t *race, size_t members, uint64_t interv
     return ns;
 }
 
+static double best_ns_of(const tsw_race_t *race)
+{
+    return exp(race->entrants[race->incumbent].fastest);
+}
+
+/* What so many launches of each config take, each behind a flush. */
+static double flushed_ns(const tsw_race_t *race, double launches)
+{
+    return launches * (double)race->entrant_count * (best_ns_of(race) + flush_ns);
+}
+
 double tsw_race_final_rounds_left(const tsw_race_t *race, double one_ns)
 {
-    double best_ns = exp(race->entrants[race->incumbent].fastest);
     double launches = tsw_race_count_running(race) > 1 ? final_launches : control_launches;
-    double most_ns = launches * (double)race->entrant_count * (best_ns + flush_ns);
-    most_ns = fmax(most_ns, least_final_ns);
+    double most_ns = fmax(flushed_ns(race, launches), least_final_ns);
     return floor((most_ns - race->finals_ns) / one_ns);
 }
 
@@ -337,11 +346,10 @@ static void decide_early(tsw_race_t *race, uint32_t round)
  * than the median go by, take all rounds to be seen. */
 static bool is_out_of_time(const tsw_race_t *race, uint32_t done)
 {
-    double best_ns = exp(race->entrants[race->incumbent].fastest);
-    double each_ns = fmax(round_launches * best_ns, round_flushes * (best_ns + flush_ns));
+    double bare_ns = round_launches * (double)race->entrant_count * best_ns_of(race);
+    double most_ns = fmax(bare_ns, flushed_ns(race, round_flushes));
     bool has_typical = race->options.figure == TSW_RACE_MEDIAN && done > TSW_RACE_BLOCK;
-    return done >= race->options.max_rounds ||
-           (has_typical && race->rounds_ns >= (double)race->entrant_count * each_ns);
+    return done >= race->options.max_rounds || (has_typical && race->rounds_ns >= most_ns);
 }
 
 void tsw_race_decide(tsw_race_t *race)
