@@ -55,6 +55,15 @@ static void check_balance(void)
     assert_int_equal(counts.gate_waits, 0);
 }
 
+/* The end of a test with a kernel and what it writes. */
+static void close_all(tsw_device_t *dev, tsw_kernel_t *kernel, tsw_memory_t *out)
+{
+    dev->ops->kernel_unload(dev, kernel);
+    dev->ops->memory_free(dev, out);
+    tsw_device_close(dev);
+    check_balance();
+}
+
 static tsw_memory_t memory_of(tsw_device_t *dev, uint64_t bytes)
 {
     tsw_memory_t memory;
@@ -261,10 +270,7 @@ static void test_a_refused_launch_leaves_the_context_alive(void **state)
     assert_int_equal(dev->ops->run(dev, &launch, timeout_s, &err), TSW_ERR_DEVICE);
     assert_int_equal(err.vendor, 701);
     assert_int_equal(dev->ops->canary(dev, &err), TSW_OK);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 /* After these the process must go: nothing is released, since releasing could block. */
@@ -343,10 +349,7 @@ static void test_a_long_wave_is_queued_piece_by_piece(void **state)
     assert_int_equal(after.launches - before.launches, COUNT + 1); /* and the lead-in */
     assert_int_equal(after.flushes - before.flushes, COUNT);
     assert_true(after.most_queued < 1000);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 /* A wave of so many shots like this one; what the driver saw of it. */
@@ -395,10 +398,7 @@ static void test_a_gate_opens_when_the_host_is_ahead(void **state)
     shot.repeat = 900;             /* more than the driver queues */
     seen = run_alike(dev, &shot, 2);
     assert_int_equal(seen.held, 1); /* the lead */
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 typedef struct {
@@ -437,10 +437,7 @@ static void test_the_host_works_ahead_once_all_is_queued(void **state)
         assert_int_equal(idle.calls, calls[i]);
     }
     fake_cuda_lag(0);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 static void test_two_graphs_at_most_wait_behind_the_gate(void **state)
@@ -459,10 +456,7 @@ static void test_two_graphs_at_most_wait_behind_the_gate(void **state)
         assert_int_equal(seen.held_graphs, 2);
     }
     dev->ops->graph_free(dev, shot.graph);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 static void test_shots_go_round_the_sets(void **state)
@@ -613,10 +607,7 @@ static void test_a_graph_can_fail_anywhere(void **state)
         assert_int_equal(dev->ops->graph_new(dev, &shot, &graph, &err), TSW_ERR_NOMEM);
         tsw_mem_fail_at(0);
     }
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 static void test_a_flush_is_proved(void **state)
@@ -792,10 +783,7 @@ static void test_a_bare_wave_launches_as_often_as_asked(void **state)
     fake_cuda_counts(&after);
     assert_int_equal(after.launches - before.launches, 5);
     assert_int_equal(after.flushes, before.flushes);
-    dev->ops->kernel_unload(dev, kernel);
-    dev->ops->memory_free(dev, &out);
-    tsw_device_close(dev);
-    check_balance();
+    close_all(dev, kernel, &out);
 }
 
 /* The counter breaks in the third reading, or the kernel does at once. */
